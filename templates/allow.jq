@@ -1,0 +1,39 @@
+# What a value from the API may look like before it goes any further. The API
+# server lets much more through than nginx.conf can hold (a path may contain
+# quotes, braces, `;`, `$` and line ends), so only these values are let in.
+#
+# jq's "^" and "$" also match beside a line end: \A and \z do not.
+
+# input: any value / output: whether it is a name of a Kubernetes object or class (RFC 1123 subdomain)
+def is_name:
+  type == "string" and length <= 253 and test("\\A[a-z0-9]([-a-z0-9.]*[a-z0-9])?\\z");
+
+# input: any value / output: whether it is a host of an Ingress rule, "*." in front allowed
+def is_host:
+  type == "string" and length <= 253
+  and test("\\A([*][.])?[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\z");
+
+# input: any value / output: whether it is a path: the characters of RFC 3986 but "%", ";", "'" and
+# "$", and no part that a client or nginx would resolve ("//", "/./", "/../")
+def is_path:
+  type == "string" and length <= 1024
+  and test("\\A/[A-Za-z0-9._~!&()*+,=:@/-]*\\z")
+  and (test("//|/[.]{1,2}(/|\\z)") | not);
+
+# input: any value / output: whether it is a number of a TCP port
+def is_port:
+  type == "number" and . == floor and . >= 1 and . <= 65535;
+
+# input: any value / output: whether it is an IP address as an EndpointSlice may hold one
+def is_ipv4:
+  type == "string" and test("\\A[0-9]{1,3}([.][0-9]{1,3}){3}\\z")
+  and all(split(".")[] | tonumber; . <= 255);
+def is_ipv6:
+  type == "string" and length <= 39 and test("\\A[0-9a-fA-F:]*:[0-9a-fA-F:]*\\z");
+
+# input: any value / output: it as one line of JSON, at most 60 characters, safe to print in a log
+def quoted:
+  tojson
+  | [explode[] | if . < 32 or . > 126 then 63 else . end] # "?" for what a terminal might obey
+  | implode
+  | if length > 60 then .[:57] + "..." else . end;

@@ -1,0 +1,71 @@
+# What the Kubernetes objects say, in the words of the API and nothing more.
+include "allow";
+
+# input: an object / output: "namespace/name"
+def key: "\(.metadata.namespace)/\(.metadata.name)";
+
+# input: an object / output: a sort key that puts the oldest first, then by namespace/name
+def age: [.metadata.creationTimestamp, .metadata.namespace, .metadata.name];
+
+# input: a snapshot / output: {"bash": true, ...}: the names of the IngressClasses that are ours
+#
+# A class is ours if its spec.controller says so. The class $class is also ours
+# while it does not exist: deleting it by mistake must not take every route away.
+def our_classes($class; $controller):
+  (.ingressClasses.items | map(select(.metadata.name == $class)) | length == 0) as $missing
+  | [ .ingressClasses.items[] | select(.spec.controller == $controller) | .metadata.name ]
+  | if $missing then . + [$class] else . end
+  | map({(.): true}) | add // {};
+
+# input: a snapshot / output: whether an Ingress without a class is ours (IngressClass, "is-default-class")
+def default_class_is_ours($controller):
+  any(.ingressClasses.items[];
+    .spec.controller == $controller
+    and .metadata.annotations["ingressclass.kubernetes.io/is-default-class"] == "true");
+
+# input: a snapshot / output: [Ingress that we serve, ...], the oldest first
+def our_ingresses($class; $controller):
+  our_classes($class; $controller) as $ours
+  | default_class_is_ours($controller) as $default
+  | [ .ingresses.items[]
+      | (.spec.ingressClassName // .metadata.annotations["kubernetes.io/ingress.class"]) as $named
+      | select(if $named == null then $default else $ours[$named] end)
+    ]
+  | sort_by(age);
+
+# input: a snapshot / output: {"namespace/name": Service, ...}
+def services_by_key:
+  reduce .services.items[] as $service ({}; .[$service | key] = $service);
+
+# input: a snapshot / output: {"namespace/name of the Service": [EndpointSlice, ...], ...}
+def slices_by_service:
+  reduce (.endpointSlices.items | sort_by(.metadata.name))[] as $slice ({};
+    .["\($slice.metadata.namespace)/\($slice.metadata.labels["kubernetes.io/service-name"])"] += [$slice]);
+
+# input: a Service / output: its ports[] entry that the backend's port {number} or {name} means, or nothing
+def service_port($port):
+  first(.spec.ports[]? | select(if $port.name then .name == $port.name else .port == $port.number end));
+
+# input: an EndpointSlice / output: its "address:port"s for the Service port, for the endpoints that pass
+#
+# The slice's port of the same name has the pods' port: a Service's targetPort
+# may be a name that means another number in each pod, and so in each slice.
+def addresses($service_port; passes):
+  .addressType as $type
+  | first(.ports[]? | select((.name // "") == ($service_port.name // "") and (.port | is_port)) | .port) as $port
+  | .endpoints[]? | select(passes) | .addresses[]?
+  | if $type == "IPv4" and is_ipv4 then "\(.):\($port)"
+    elif $type == "IPv6" and is_ipv6 then "[\(.)]:\($port)"
+    else empty
+    end;
+
+# input: [EndpointSlice, ...] of one Service / output: ["address:port", ...]
+#
+# Ready endpoints (no condition counts as ready); if there is none, those that
+# end but still serve, as kube-proxy does (EndpointConditions in discovery.k8s.io/v1).
+def endpoints($service_port):
+  [ .[] | addresses($service_port; .conditions.ready != false) ] as $ready
+  | if ($ready | length) > 0 then $ready
+    else [ .[] | addresses($service_port; .conditions.serving == true and .conditions.terminating == true) ]
+    end
+  | unique;

@@ -1,0 +1,76 @@
+# Routing model in, nginx upstreams and servers out. Nothing is decided here.
+#
+# input:  the model that route.jq describes; {} (no servers) while nothing is known yet
+# output: lines of text for the http block of nginx.conf
+# $ENV:   HTTP_PORT
+
+# input: text / output: the same with "?" for each character that could mean something within a quoted nginx string
+def harmless:
+  if test("[^ !#%-\\[\\]-~]") then gsub("[^ !#%-\\[\\]-~]"; "?") else . end;
+
+# input: text / output: a quoted nginx string
+def string: "\"\(harmless)\"";
+
+# input: an upstream / output: its block
+#
+# max_fails=0: which pods can serve is for Kubernetes to say. keepalive_timeout:
+# many servers close an idle connection after 5 s, perhaps just when a request
+# is on its way, so nginx must be the first.
+def upstream_block:
+  "  upstream \(.name | string) {",
+  (.endpoints[] | "    server \(.) max_fails=0;"),
+  "    keepalive 32;",
+  "    keepalive_timeout 4s;",
+  "  }",
+  "";
+
+# input: a location / output: the directives that answer
+def answer:
+  if .ingress then "set $ingress \(.ingress | string); " else "" end
+  + if .upstream then "proxy_pass \("http://" + .upstream | string);"
+    elif .status then "return \(.status) \"\("\(.message): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
+    else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"
+    end;
+
+# input: a location / output: its blocks
+#
+# Prefix is meant by path element: /foo is for /foo itself and all below /foo/.
+def location_blocks($exact):
+  if .pathType == "Exact" then "    location = \(.path | string) { \(answer) }"
+  elif .path == "/" then "    location / { \(answer) }" # Prefix "/" and Default
+  else
+    (if $exact[.path] then empty else "    location = \(.path | string) { \(answer) }" end),
+    "    location \(.path + "/" | string) { \(answer) }"
+  end;
+
+# input: [location] of a server / output: blocks for /foo where only /foo/ is Exact
+#
+# nginx would redirect /foo to /foo/ of its own accord (see "location" in the
+# documentation of ngx_http_core_module), unless /foo has a block too.
+def blocks_against_redirects($exact):
+  . as $locations
+  | .[] | select(.pathType == "Exact" and .path != "/" and (.path | endswith("/")))
+  | (.path | rtrimstr("/")) as $path
+  | select($exact[$path] or any($locations[]; .pathType == "Prefix" and .path == $path) | not)
+  | first($locations[] | select(.pathType != "Exact" and (.path == "/" or (.path as $prefix | $path | startswith($prefix + "/")))))
+  | "    location = \($path | string) { \(answer) }";
+
+# input: a server / output: its block
+def server_block:
+  (if .host == "" then " default_server" else "" end) as $default
+  | (.locations | map(select(.pathType == "Exact") | {(.path): true}) | add // {}) as $exact
+  | "  server {",
+    "    listen \($ENV.HTTP_PORT)\($default);",
+    "    listen [::]:\($ENV.HTTP_PORT)\($default);",
+    "    server_name \(
+      if .host == "" then "_"
+      elif .host | startswith("*.") then "\"~^[^.]+\(.host[1:] | gsub("[.]"; "[.]"))$\"" # one label, unlike nginx's own "*."
+      else .host | string
+      end);",
+    (.locations[] | location_blocks($exact)),
+    (.locations | blocks_against_redirects($exact)),
+    "  }",
+    "";
+
+(.upstreams[]? | upstream_block),
+(.servers[]? | server_block)
