@@ -43,8 +43,11 @@ def slices_by_service:
     .["\($slice.metadata.namespace)/\($slice.metadata.labels["kubernetes.io/service-name"])"] += [$slice]);
 
 # input: a Service / output: its ports[] entry that the backend's port {number} or {name} means, or nothing
+#
+# A number may stand there for TCP and for UDP.
 def service_port($port):
-  first(.spec.ports[]? | select(if $port.name then .name == $port.name else .port == $port.number end));
+  [.spec.ports[]? | select(if $port.name then .name == $port.name else .port == $port.number end)]
+  | first((.[] | select((.protocol // "TCP") == "TCP")), .[]);
 
 # input: an EndpointSlice / output: its "address:port"s for the Service port, for the endpoints that pass
 #

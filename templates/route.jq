@@ -63,7 +63,7 @@ def answer($status; $reason; $message): {status: $status, reason: $reason, messa
 
 # input: a Service, or null if there is none / output: the target of the port {name} or {number}
 def service_target($key; $port):
-  ($port.name // $port.number | tostring) as $wanted
+  ($port.name // $port.number | if is_name then . else quoted end) as $wanted
   | if . == null then
       answer(503; "ServiceNotFound"; "Service \($key) does not exist")
     elif .spec.type == "ExternalName" then
@@ -71,7 +71,7 @@ def service_target($key; $port):
     else
       [service_port($port)][0] as $found
       | if $found == null or ($found.port | is_port | not) then
-          answer(503; "ServicePortNotFound"; "Service \($key) has no port \($wanted | quoted)")
+          answer(503; "ServicePortNotFound"; "Service \($key) has no port \($wanted)")
         elif ($found.protocol // "TCP") != "TCP" then
           answer(503; "ServicePortNotTCP"; "port \($wanted) of Service \($key) is not TCP")
         else

@@ -1,0 +1,44 @@
+# Helpers of all tests.
+
+# Runs COMMAND until it succeeds; fails, and says what it waited for, after SECONDS.
+wait_for() { # SECONDS COMMAND...
+  local deadline=$((SECONDS + $1))
+  until "${@:2}" >/dev/null 2>&1; do
+    if ((SECONDS >= deadline)); then
+      printf 'waited %s s in vain for: %s\n' "$1" "${*:2}" >&2
+      return 1
+    fi
+    sleep 0.05
+  done
+}
+
+assert_equal() { # EXPECTED ACTUAL
+  [[ $1 == "$2" ]] || {
+    printf 'expected: %s\nactual:   %s\n' "$1" "$2" >&2
+    return 1
+  }
+}
+
+assert_contains() { # TEXT PART
+  [[ $1 == *"$2"* ]] || {
+    printf 'expected: a text that contains %s\nactual:   %s\n' "$2" "$1" >&2
+    return 1
+  }
+}
+
+refute_contains() { # TEXT PART
+  [[ $1 != *"$2"* ]] || {
+    printf 'expected: a text without %s\nactual:   %s\n' "$2" "$1" >&2
+    return 1
+  }
+}
+
+# Prints a TCP port that nothing listens on.
+free_port() {
+  local port
+  while true; do
+    port=$((RANDOM % 20000 + 20000))
+    (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+  done
+  echo "$port"
+}

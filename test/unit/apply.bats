@@ -1,0 +1,89 @@
+load helpers
+setup() { common_setup; }
+teardown() { common_teardown; }
+
+apply() { # FIXTURE [EDIT]
+  model "$@" >"$dir/model.json"
+  "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json"
+}
+
+@test "apply shows the diff, says which objects are the reason, and makes it live" {
+  start_pods
+  serve rules
+  run apply rules '.endpointSlices.items[0].endpoints |= .[:1] | .endpointSlices.items[0].metadata.resourceVersion = "31"
+    | .ingresses.items += [.ingresses.items[0] * {metadata: {name: "new"}, spec: {rules: [{host: "new.example"}]}}]
+    | del(.ingresses.items[4])'
+  assert_equal 0 "$status"
+  assert_contains "$output" 'apply: new configuration: added Ingress demo/new; changed EndpointSlice demo/apple-a; removed Ingress demo/with-default'
+  assert_contains "$output" $'\n-    server 127.77.0.2:8080 max_fails=0;\n'
+  assert_contains "$output" $'\n+    server_name "new.example";\n'
+  refute_contains "$output" config-hash
+  assert_contains "$(ask new.example /)" 'No rule'
+  assert_contains "$(ask default.example /apple)" 'No rule'
+}
+
+@test "the same configuration again is no change: no output, no reload" {
+  serve rules
+  before=$(stat -c %i "$STATE_DIR/live/nginx.conf")
+  run apply rules
+  assert_equal '' "$output"
+  assert_equal "$before" "$(stat -c %i "$STATE_DIR/live/nginx.conf")"
+}
+
+@test "a problem is told when it comes and when it goes, once" {
+  serve rules
+  run apply broken
+  assert_contains "$output" 'apply: Ingress demo/broken: Service demo/missing does not exist (ServiceNotFound)'
+  run apply broken
+  assert_equal '' "$output"
+  run apply rules
+  assert_contains "$output" 'Ingress demo/broken: no longer so: Service demo/missing does not exist (ServiceNotFound)'
+}
+
+@test "a configuration that nginx refuses changes nothing, and the reason is told" {
+  start_pods
+  serve rules
+  run bash -c "(sed 's/server_name \"fruit.example\"/nonsense on/' '$STATE_DIR/live/nginx.conf') | '$bin/apply'"
+  assert_equal 1 "$status"
+  assert_contains "$output" 'nginx refuses the new configuration, so the old one stays'
+  assert_contains "$output" 'unknown directive "nonsense"'
+  assert_contains "$(ask fruit.example /apple)" apple-
+  refute_contains "$(<"$STATE_DIR/live/nginx.conf")" nonsense
+}
+
+@test "a configuration that passes nginx's test but does not become live is taken back" {
+  start_pods
+  serve rules
+  taken=$(free_port)
+  printf 'pid %s; error_log /dev/null; events {} http { access_log off; client_body_temp_path %s/t; server { listen %s; } }' \
+    "$dir/taken.pid" "$dir" "$taken" >"$dir/taken.conf"
+  nginx -e stderr -c "$dir/taken.conf"
+  model rules >"$dir/model.json"
+  run bash -c "HTTP_PORT=$taken '$bin/render' <'$dir/model.json' | '$bin/apply' '$dir/model.json'"
+  assert_equal 1 "$status"
+  assert_contains "$output" 'nginx did not make the new configuration live within 5 s'
+  assert_contains "$(<"$STATE_DIR/live/nginx.conf")" "listen $HTTP_PORT"
+  assert_contains "$(ask fruit.example /apple)" apple-
+}
+
+@test "a directive that an older nginx lacks is left out, with a warning" {
+  mkdir "$dir/old"
+  printf '#!/bin/sh\ncase $1 in -v) echo "nginx version: nginx/1.22.1" >&2 ;; esac\n' >"$dir/old/nginx"
+  chmod +x "$dir/old/nginx"
+  PATH=$dir/old:$PATH run apply rules
+  assert_contains "$output" 'this nginx is 1.22.1, and keepalive_min_timeout came with 1.27.4. It is left out: reloads may lose requests'
+  refute_contains "$(grep -v '^ *#' "$STATE_DIR/live/nginx.conf")" keepalive_min_timeout
+}
+
+@test "a diff that is longer than DIFF_LINES is cut, with the number of lines left" {
+  DIFF_LINES=5 run apply rules
+  [[ ${lines[-1]} =~ ^\.\.\.\ and\ [0-9]+\ lines\ more$ || ${output} =~ and\ [0-9]+\ lines\ more ]]
+}
+
+@test "the diff has colours when they are wanted" {
+  LOG_COLOR=always run apply rules
+  assert_contains "$output" $'\e[32m+'
+  rm -r "$STATE_DIR"
+  LOG_COLOR=never run apply rules
+  refute_contains "$output" $'\e['
+}

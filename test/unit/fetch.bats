@@ -1,0 +1,108 @@
+load helpers
+setup() {
+  common_setup
+  export READ_SECONDS=1
+}
+teardown() { common_teardown; }
+
+assert_refused() { # MESSAGE_PART
+  run --separate-stderr "$bin/fetch"
+  assert_equal 1 "$status"
+  assert_equal '' "$output"
+  assert_contains "$stderr" "$1"
+}
+
+@test "fetch prints the four lists as one JSON document" {
+  start_api rules
+  "$bin/fetch" | assert_json '[.ingresses, .ingressClasses, .services, .endpointSlices] | map(.kind)' \
+    '["IngressList","IngressClassList","ServiceList","EndpointSliceList"]'
+}
+
+@test "fetch prints nothing while the cluster equals the known snapshot" {
+  start_api rules
+  "$bin/fetch" >"$dir/known"
+  cluster_is rules # the same objects; the lists have a new resourceVersion
+  run "$bin/fetch" "$dir/known"
+  assert_equal 0 "$status"
+  assert_equal '' "$output"
+}
+
+@test "fetch prints the new snapshot when one object differs from the known one" {
+  start_api rules
+  "$bin/fetch" >"$dir/known"
+  cluster_is rules '.services.items[0].spec.ports[0].port = 81'
+  "$bin/fetch" "$dir/known" | assert_json '.services.items[0].spec.ports[0].port' 81
+}
+
+@test "WATCH_NAMESPACE reads that namespace only" {
+  start_api rules
+  WATCH_NAMESPACE=demo "$bin/fetch" >/dev/null
+  run grep -oE 'GET [^ ]+' "$dir/api.access"
+  assert_contains "$output" '/namespaces/demo/ingresses'
+  assert_contains "$output" '/namespaces/demo/services'
+  assert_contains "$output" '/namespaces/demo/endpointslices'
+  refute_contains "$output" '/namespaces/demo/ingressclasses'
+}
+
+@test "an API server that is not there is an error" {
+  start_api rules
+  kill -QUIT "$(<"$dir/api.pid")"
+  wait_for 5 test ! -e "$dir/api.pid"
+  assert_refused 'cannot read ingresses: '
+}
+
+@test "a refusal by the API server is an error that says what is not allowed" {
+  start_api rules
+  touch "$api/forbidden"
+  assert_refused 'not allowed to list'
+}
+
+@test "an answer that trickles is cut off and is an error" {
+  start_api rules
+  touch "$api/slow"
+  assert_refused 'no answer within 1 s'
+}
+
+@test "an empty answer is an error" {
+  start_api rules
+  : >"$api/services"
+  assert_refused 'not whole JSON documents'
+}
+
+@test "a page of HTML is an error" {
+  start_api rules
+  echo '<html>Please log in</html>' >"$api/services"
+  assert_refused 'not whole JSON documents'
+}
+
+@test "half of a list is an error" {
+  start_api rules
+  head -c 500 "$api/services" >"$api/half" && mv "$api/half" "$api/services"
+  assert_refused 'not whole JSON documents'
+}
+
+@test "two documents in one answer are an error" {
+  start_api rules
+  cat "$api/services" "$api/services" >"$api/two" && mv "$api/two" "$api/services"
+  assert_refused 'not whole JSON documents'
+}
+
+@test "a list of another kind, without items, without resourceVersion or with more pages is an error" {
+  start_api rules
+  echo '{"kind":"IngressList","metadata":{"resourceVersion":"1"},"items":[]}' >"$api/services"
+  assert_refused 'services: its kind is "IngressList", not ServiceList'
+  echo '{"kind":"ServiceList","metadata":{"resourceVersion":"1"},"items":null}' >"$api/services"
+  assert_refused 'services: it has no items'
+  echo '{"kind":"ServiceList","metadata":{"resourceVersion":""},"items":[]}' >"$api/services"
+  assert_refused 'services: it has no resourceVersion'
+  echo '{"kind":"ServiceList","metadata":{"resourceVersion":"1","continue":"x"},"items":[]}' >"$api/services"
+  assert_refused 'services: it is only the first page'
+}
+
+@test "a bad answer is an error also when a snapshot is known" {
+  start_api rules
+  "$bin/fetch" >"$dir/known"
+  sed -i 's/"resourceVersion":"[0-9]*"},"items"/"resourceVersion":""},"items"/' "$api/services"
+  run "$bin/fetch" "$dir/known"
+  assert_equal 1 "$status"
+}

@@ -1,0 +1,178 @@
+# Helpers of the unit tests: the steps on saved snapshots, real nginx, no cluster.
+#
+# Pods are played by one nginx that listens on the addresses which the fixtures'
+# EndpointSlices name (127.77.0.*), and the API server by another that answers
+# with the fixtures' lists, so that kubectl is the real one too.
+
+bats_require_minimum_version 1.5.0
+load ../helpers
+
+# Every test has its own state folder and ports.
+common_setup() {
+  dir=$BATS_TEST_TMPDIR
+  chmod a+rx "$BATS_RUN_TMPDIR" # for root's nginx, whose workers are another user
+  fixtures=$BATS_TEST_DIRNAME/../fixtures
+  bin=$BATS_TEST_DIRNAME/../../bin
+  templates=$BATS_TEST_DIRNAME/../../templates
+  export STATE_DIR=$dir/state HTTP_PORT HTTPS_PORT ADMIN_PORT LOG_COLOR=never
+  HTTP_PORT=$(free_port) HTTPS_PORT=$(free_port) ADMIN_PORT=$(free_port)
+}
+
+# Ends what the test has started.
+common_teardown() {
+  local pid_file
+  for pid_file in "$dir"/*.pid "$STATE_DIR"/nginx.pid; do
+    [[ ! -s $pid_file ]] || kill -QUIT "$(<"$pid_file")" 2>/dev/null || true
+  done
+  [[ -z ${controller-} ]] || stop_controller
+}
+
+# Prints FIXTURE's snapshot, after the jq filter EDIT if there is one.
+snapshot() { # FIXTURE [EDIT]
+  jq "${2:-.}" "$fixtures/$1/snapshot.json"
+}
+
+model() { # FIXTURE [EDIT]
+  snapshot "$@" | "$bin/route"
+}
+
+# Fails and shows both sides unless the filter gives EXPECTED (compact JSON).
+assert_json() { # FILTER EXPECTED <JSON
+  local actual
+  actual=$(jq -c "$1")
+  assert_equal "$2" "$actual"
+}
+
+# --- pods
+
+# Each answers with its name, and with what it was asked.
+start_pods() {
+  mkdir -p "$dir/pods"
+  cat >"$dir/pods.conf" <<CONF
+pid $dir/pods.pid;
+error_log $dir/pods.log;
+events {}
+http {
+  access_log off;
+  client_body_temp_path $dir/pods;
+  proxy_temp_path $dir/pods;
+  fastcgi_temp_path $dir/pods;
+  uwsgi_temp_path $dir/pods;
+  scgi_temp_path $dir/pods;
+  map \$server_addr:\$server_port \$pod {
+    127.77.0.1:8080 apple-1;
+    127.77.0.2:8080 apple-2;
+    127.77.0.3:8080 banana-1;
+    127.77.0.3:8081 banana-2;
+    127.77.0.4:8080 cherry-1;
+    127.77.0.5:8080 shop-apple-1;
+  }
+  server {
+    listen 127.77.0.1:8080;
+    listen 127.77.0.2:8080;
+    listen 127.77.0.3:8080;
+    listen 127.77.0.3:8081;
+    listen 127.77.0.4:8080;
+    listen 127.77.0.5:8080;
+    default_type text/plain;
+    location / { return 200 "\$pod \$request_method \$request_uri\n"; }
+    location /headers { return 200 "Host: \$http_host\nX-Forwarded-For: \$http_x_forwarded_for\nX-Forwarded-Host: \$http_x_forwarded_host\nX-Forwarded-Port: \$http_x_forwarded_port\nX-Forwarded-Proto: \$http_x_forwarded_proto\nX-Real-IP: \$http_x_real_ip\nX-Request-ID: \$http_x_request_id\nConnection: \$http_connection\nUpgrade: \$http_upgrade\nProtocol: \$server_protocol\n"; }
+  }
+}
+CONF
+  nginx -e stderr -c "$dir/pods.conf"
+}
+
+# --- the routes
+
+# Renders FIXTURE and starts nginx with it.
+serve() { # FIXTURE [EDIT]
+  model "$@" >"$dir/model.json"
+  "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >"$dir/apply.log" 2>&1
+  nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
+  wait_for 5 curl -sf "localhost:$ADMIN_PORT/healthz"
+}
+
+# Asks nginx as a client of HOST would: method, headers and so on as curl options.
+ask() { # HOST PATH [CURL_OPTION...]
+  curl -s --path-as-is --max-time 10 -H "Host: $1" "${@:3}" "http://127.0.0.1:$HTTP_PORT$2"
+}
+
+# --- the API server
+
+# Answers with FIXTURE's lists. To spoil an answer, write "$api/KIND" or make
+# the file "$api/forbidden" or "$api/slow".
+start_api() { # FIXTURE [EDIT]
+  local port
+  port=$(free_port) api=$dir/api
+  mkdir -p "$api"
+  cat >"$dir/api.conf" <<CONF
+pid $dir/api.pid;
+error_log $dir/api.log;
+worker_processes 1;
+events {}
+http {
+  access_log $dir/api.access;
+  client_body_temp_path $api/tmp;
+  proxy_temp_path $api/tmp;
+  fastcgi_temp_path $api/tmp;
+  uwsgi_temp_path $api/tmp;
+  scgi_temp_path $api/tmp;
+  default_type application/json;
+  server {
+    listen 127.0.0.1:$port;
+    root $api;
+    location ~ ^/apis?/(.*/)?(?<kind>[a-z]+)\$ {
+      if (-f $api/forbidden) { return 403 '{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not allowed to list","reason":"Forbidden","code":403}'; }
+      if (-f $api/slow) { set \$limit_rate 20; }
+      try_files /\$kind =404;
+    }
+  }
+}
+CONF
+  cluster_is "$@"
+  nginx -e stderr -c "$dir/api.conf"
+  export KUBECONFIG=$dir/kubeconfig
+  cat >"$KUBECONFIG" <<CONFIG
+{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+ clusters: [{name: c, cluster: {server: "http://127.0.0.1:$port"}}], users: [{name: u, user: {}}]}
+CONFIG
+}
+
+# Each list as the API server writes it: in one line, with a new resourceVersion.
+cluster_is() { # FIXTURE [EDIT]
+  local key
+  revision=$((${revision:-1000} + 1))
+  for key in ingresses ingressClasses services endpointSlices; do
+    snapshot "$@" | jq -c --arg key "$key" --arg revision "$revision" \
+      '.[$key] | {kind, apiVersion, metadata: {resourceVersion: $revision}, items}' >"$api/new"
+    mv "$api/new" "$api/${key,,}"
+  done
+}
+
+# --- the whole controller
+
+start_controller() { # [NAME=VALUE...]
+  env DRAIN_SECONDS=0 POLL_SECONDS=0.1 "$@" "$bin/ingress-controller" >>"$dir/controller.log" 2>&1 3>&- &
+  controller=$!
+  wait_for 10 ready
+}
+
+ready() {
+  curl -sf "localhost:$ADMIN_PORT/readyz" >/dev/null
+}
+
+stop_controller() {
+  kill -TERM "$controller" 2>/dev/null || true
+  wait "$controller" || true
+  controller=''
+}
+
+# Succeeds if the log has a line that matches PATTERN.
+logged() { # PATTERN
+  grep -Eq "$1" "$dir/controller.log"
+}
+
+metric() { # NAME
+  curl -s "localhost:$ADMIN_PORT/metrics" | sed -n "s/^bash_ingress_$1 //p"
+}

@@ -1,0 +1,158 @@
+# The whole controller with real nginx, and with real kubectl asking a stand-in for the API server.
+load helpers
+setup() { common_setup; }
+teardown() { common_teardown; }
+
+served() { # HOST PATH TEXT
+  [[ $(ask "$1" "$2") == *"$3"* ]]
+}
+
+@test "a change in the cluster becomes a change of the routes, with diff and reason in the log" {
+  start_pods
+  start_api rules
+  start_controller
+  wait_for 5 served fruit.example /apple apple-
+  cluster_is rules '(.ingresses.items[0].spec.rules[0].host = "new.example") | (.ingresses.items[0].metadata.resourceVersion = "200")'
+  wait_for 5 served new.example /apple apple-
+  wait_for 5 logged 'apply: new configuration: changed Ingress demo/fruit$'
+  logged '^\+    server_name "new.example";'
+}
+
+@test "an unchanged cluster costs no jq, no reload and no line in the log" {
+  start_api rules
+  start_controller
+  wait_for 5 logged 'new configuration: added'
+  lines=$(wc -l <"$dir/controller.log")
+  polls=$(metric polls_total)
+  live=$(stat -c %Y.%i "$STATE_DIR/live/nginx.conf" "$STATE_DIR/next/model.json")
+  cluster_is rules # the lists have a new resourceVersion
+  wait_for 5 polled_since "$((polls + 3))"
+  assert_equal "$lines" "$(wc -l <"$dir/controller.log")"
+  assert_equal "$live" "$(stat -c %Y.%i "$STATE_DIR/live/nginx.conf" "$STATE_DIR/next/model.json")"
+}
+
+polled_since() { # POLLS
+  (($(metric polls_total) >= $1))
+}
+
+failed_since() { # POLLS
+  (($(metric failed_polls_total) >= $1))
+}
+
+@test "failed reads change nothing, are told once, and are counted" {
+  start_pods
+  start_api rules
+  start_controller
+  live=$(<"$STATE_DIR/live/nginx.conf")
+  touch "$api/forbidden"
+  wait_for 10 failed_since 3
+  assert_equal "$live" "$(<"$STATE_DIR/live/nginx.conf")"
+  served fruit.example /apple apple-
+  ready
+  assert_equal 1 "$(grep -c 'this poll failed in fetch' "$dir/controller.log")"
+  rm "$api/forbidden"
+  wait_for 5 logged 'the poll succeeds again'
+}
+
+@test "when all Ingresses are really gone, their routes go" {
+  start_pods
+  start_api rules
+  start_controller
+  cluster_is nothing
+  wait_for 5 served fruit.example /apple 'No rule of an Ingress matches'
+}
+
+@test "the admin port says alive at once, and ready only with the first configuration" {
+  start_api rules
+  touch "$api/forbidden"
+  env POLL_SECONDS=0.1 DRAIN_SECONDS=0 "$bin/ingress-controller" >"$dir/controller.log" 2>&1 3>&- &
+  controller=$!
+  wait_for 5 curl -sf "localhost:$ADMIN_PORT/healthz"
+  wait_for 5 logged 'this poll failed in fetch'
+  assert_equal 503 "$(curl -s -o /dev/null -w '%{http_code}' "localhost:$ADMIN_PORT/readyz")"
+  run ask fruit.example /
+  assert_equal 7 "$status" # curl: connection refused
+  rm "$api/forbidden"
+  wait_for 5 ready
+}
+
+@test "metrics tell of polls, reloads, Ingresses, problems, the live configuration and connections" {
+  start_api broken
+  start_controller
+  wait_for 5 polled_since 3
+  assert_equal 4 "$(metric ingresses)"
+  assert_equal 13 "$(metric problems)"
+  assert_equal 1 "$(metric reloads_total)"
+  assert_equal 0 "$(metric failed_reloads_total)"
+  (($(metric last_good_poll_timestamp_seconds) > $(date +%s) - 10))
+  assert_equal 1 "$(metric nginx_connections_active)"
+  read -r _ _ hash _ <"$STATE_DIR/live/nginx.conf"
+  assert_contains "$(curl -s "localhost:$ADMIN_PORT/metrics")" "bash_ingress_config_info{hash=\"$hash\"} 1"
+}
+
+@test "an nginx that was killed is started again, workers and all" {
+  start_pods
+  start_api rules
+  start_controller
+  wait_for 10 older_than 5 # younger, it would be a crash loop
+  kill -KILL "$(<"$STATE_DIR/nginx.pid")"
+  wait_for 3 logged 'nginx ended; starting it again'
+  wait_for 3 served fruit.example /apple apple-
+}
+
+older_than() { # SECONDS
+  (($(ps -o etimes= -p "$(<"$STATE_DIR/nginx.pid")") > $1))
+}
+
+@test "a loop that was killed is started again" {
+  start_api rules
+  start_controller
+  kill -KILL "$(pgrep -P "$controller" -f ingress-controller)"
+  wait_for 3 logged 'the loop ended; starting it again'
+  cluster_is nothing
+  wait_for 5 served fruit.example /apple 'No rule of an Ingress matches'
+}
+
+@test "SIGTERM ends readiness first, then serves on, then finishes open requests" {
+  start_pods
+  start_api rules
+  start_controller DRAIN_SECONDS=2
+  kill -TERM "$controller"
+  wait_for 1 test ! -e "$STATE_DIR/admin/ready"
+  served fruit.example /apple apple-
+  assert_equal 503 "$(curl -s -o /dev/null -w '%{http_code}' "localhost:$ADMIN_PORT/readyz")"
+  wait "$controller"
+  run ask fruit.example /
+  assert_equal 7 "$status"
+  run pgrep -f "$STATE_DIR"
+  assert_equal '' "$output"
+  controller=''
+}
+
+@test "a second SIGTERM ends it at once" {
+  start_api rules
+  start_controller DRAIN_SECONDS=60
+  kill -TERM "$controller"
+  wait_for 1 test ! -e "$STATE_DIR/admin/ready"
+  kill -TERM "$controller"
+  wait_for 5 test ! -e "$STATE_DIR/nginx.pid"
+  wait "$controller"
+  controller=''
+}
+
+@test "after a restart the last good configuration is live at once, even if the API server is gone" {
+  start_pods
+  start_api rules
+  start_controller
+  wait_for 5 served fruit.example /apple apple-
+  stop_controller
+  touch "$api/forbidden"
+  start_controller
+  served fruit.example /apple apple-
+}
+
+@test "a wrong setting or a missing program ends it at the start" {
+  run env POLL_SECONDS=x "$bin/ingress-controller"
+  assert_equal 2 "$status"
+  assert_contains "$output" 'POLL_SECONDS=x is not a possible value'
+}

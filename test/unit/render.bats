@@ -1,0 +1,52 @@
+load helpers
+setup() { common_setup; }
+
+# The golden files are made with the default settings.
+golden() { # FIXTURE
+  diff -u "$fixtures/$1/nginx.conf" <(env -u HTTP_PORT -u HTTPS_PORT -u ADMIN_PORT -u STATE_DIR LISTEN_IPV6=on "$bin/render" <"$fixtures/$1/model.json")
+}
+
+@test "the configurations of the fixtures are as expected" {
+  golden rules
+  golden broken
+  golden nothing
+}
+
+@test "the same model gives the same bytes" {
+  model rules >"$dir/model.json"
+  assert_equal "$("$bin/render" <"$dir/model.json")" "$("$bin/render" <"$dir/model.json")"
+}
+
+@test "another model gives another hash in the first line" {
+  read -r _ _ one _ < <(model rules | "$bin/render")
+  read -r _ _ other _ < <(model broken | "$bin/render")
+  [[ $one =~ ^[0-9a-f]{12}$ && $one != "$other" ]]
+}
+
+@test "an empty model gives a configuration that serves the admin port only" {
+  conf=$("$bin/render" <<<'{}')
+  assert_contains "$conf" "listen $ADMIN_PORT;"
+  refute_contains "$conf" "listen $HTTP_PORT"
+}
+
+@test "settings reach the configuration" {
+  conf=$(model rules | WORKER_PROCESSES=7 IDLE_SECONDS=77 ACCESS_LOG=json LISTEN_IPV6=off "$bin/render")
+  assert_contains "$conf" 'worker_processes 7;'
+  assert_contains "$conf" 'proxy_read_timeout 77s;'
+  assert_contains "$conf" 'access_log /dev/stdout json;'
+  refute_contains "$conf" 'listen [::]'
+  assert_contains "$(ACCESS_LOG=off "$bin/render" <<<'{}')" 'access_log off;'
+}
+
+@test "nothing in a model can end a string or a directive, even if route had let it through" {
+  evil='x"; } evil on; \ $host ' conf=$(jq -n --arg evil "$evil"$'\n' '{
+    upstreams: [{name: $evil, endpoints: []}],
+    servers: [{host: $evil, locations: [{path: ("/" + $evil), pathType: "Exact", ingress: $evil, upstream: $evil},
+      {path: ("/" + $evil), pathType: "Prefix", ingress: $evil, status: 503, message: $evil}]}]}' | "$bin/render")
+  routes=${conf#*--- routes}
+  # no string holds what nginx could interpret, and without the strings only our own directives are left
+  run grep -oE '"[^"]*"' <<<"${routes//'\n"'/'"'}"
+  refute_contains "$output" '$'
+  refute_contains "$output" '\'
+  refute_contains "$(sed -E 's/"[^"]*"//g' <<<"$routes")" evil
+}

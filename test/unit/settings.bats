@@ -1,0 +1,41 @@
+load helpers
+setup() { common_setup; }
+
+@test "settings prints every setting with its value and meaning" {
+  run "$bin/settings"
+  assert_contains "$output" 'POLL_SECONDS     = 1 '
+  assert_contains "$output" 'pause between two polls'
+}
+
+@test "a setting that is empty has its default" {
+  INGRESS_CLASS='' run "$bin/settings"
+  assert_contains "$output" 'INGRESS_CLASS    = bash '
+}
+
+@test "each wrong setting gets a sentence, and the program ends with status 2" {
+  POLL_SECONDS=often INGRESS_CLASS='a b' run "$bin/settings"
+  assert_equal 2 "$status"
+  assert_contains "$output" 'POLL_SECONDS=often is not a possible value. It is the pause between two polls'
+  assert_contains "$output" 'INGRESS_CLASS=a\ b is not a possible value.'
+}
+
+@test "a pause of nothing, a port of 70000 and a line end in a path are refused" {
+  for wrong in POLL_SECONDS=0 POLL_SECONDS=0.0 HTTP_PORT=70000 HTTP_PORT=0 STATE_DIR=$'/tmp/a\nb' STATE_DIR=relative; do
+    run env "$wrong" "$bin/settings"
+    assert_equal 2 "$status" || { echo "$wrong" && false; }
+  done
+}
+
+@test "two ports that are the same are refused" {
+  HTTP_PORT=8080 HTTPS_PORT=8080 run "$bin/settings"
+  assert_equal 2 "$status"
+  assert_contains "$output" 'must be three different ports'
+}
+
+@test "a missing program is named, with where to get it" {
+  mkdir "$dir/path"
+  ln -s "$(command -v bash)" "$(command -v env)" "$dir/path"
+  PATH=$dir/path run "$bin/route"
+  assert_equal 2 "$status"
+  assert_contains "$output" 'these programs are missing: jq.'
+}
