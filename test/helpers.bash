@@ -42,3 +42,10 @@ free_port() {
   done
   echo "$port"
 }
+
+# Builds a Go program of the tests, test/NAME, and prints where it is.
+go_program() { # NAME
+  local source=${BASH_SOURCE[0]%/*}/$1
+  CGO_ENABLED=0 go build -C "$source" -o "$BATS_RUN_TMPDIR/$1" . >&2
+  echo "$BATS_RUN_TMPDIR/$1"
+}

@@ -22,12 +22,12 @@ served() { # HOST PATH TEXT
   start_api rules
   start_controller
   wait_for 5 logged 'new configuration: added'
-  lines=$(wc -l <"$dir/controller.log")
+  length=$(wc -l <"$dir/controller.log")
   polls=$(metric polls_total)
   live=$(stat -c %Y.%i "$STATE_DIR/live/nginx.conf" "$STATE_DIR/next/model.json")
   cluster_is rules # the lists have a new resourceVersion
   wait_for 5 polled_since "$((polls + 3))"
-  assert_equal "$lines" "$(wc -l <"$dir/controller.log")"
+  assert_equal "$length" "$(wc -l <"$dir/controller.log")"
   assert_equal "$live" "$(stat -c %Y.%i "$STATE_DIR/live/nginx.conf" "$STATE_DIR/next/model.json")"
 }
 

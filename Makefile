@@ -1,0 +1,40 @@
+# The verbs of this repository. `make help` explains them.
+
+.DEFAULT_GOAL := help
+.PHONY: demo demo-down test test-unit test-e2e lint image deploy cluster-up cluster-down update-golden help
+
+demo: ## start a cluster with the controller and two applications, and show what to try
+	test/demo/demo up
+
+demo-down: ## remove everything that `make demo` made
+	test/demo/demo down
+
+test: ## run all tests: lint, unit and e2e
+	test/run lint unit e2e
+
+test-unit: ## run the steps on saved snapshots: no cluster, no root
+	test/run unit
+
+test-e2e: ## run the real image in a real cluster (CLUSTER=kind|minikube|embedded)
+	test/run e2e
+
+lint: ## check the files without running them
+	test/run lint
+
+image: ## build the container image bash-ingress:dev
+	test/image build
+
+deploy: ## install the controller in the cluster that kubectl talks to (VARIANT=base|variants/NAME)
+	kubectl apply -k manifests/$(or $(VARIANT),base)
+
+cluster-up: ## start the embedded cluster: real Kubernetes without Docker, as root
+	test/cluster/cluster up
+
+cluster-down: ## stop the embedded cluster and leave nothing of it
+	test/cluster/cluster down
+
+update-golden: ## write again what the unit tests compare with; look at `git diff` then
+	test/fixtures/update
+
+help: ## list the verbs
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/make \1 \2/p' $(MAKEFILE_LIST) | awk '{ printf "make %-14s ", $$2; $$1 = $$2 = ""; print substr($$0, 3) }'

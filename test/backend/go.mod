@@ -1,0 +1,5 @@
+module bash-ingress/test/backend
+
+go 1.25
+
+require github.com/coder/websocket v1.8.15

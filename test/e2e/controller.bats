@@ -1,0 +1,47 @@
+load helpers
+teardown() { common_teardown; }
+
+admin() { # PATH   asks one controller pod, through the API server
+  local pod
+  pod=$(controller_pods | head -n 1)
+  kubectl get --raw "/api/v1/namespaces/bash-ingress/pods/${pod#pod/}:10254/proxy/$1"
+}
+
+@test "the pods run as a user without privileges, on a read-only root, under Pod Security restricted" {
+  assert_equal restricted "$(kubectl get namespace bash-ingress -o jsonpath='{.metadata.labels.pod-security\.kubernetes\.io/enforce}')"
+  pod=$(controller_pods | head -n 1)
+  assert_equal 65532 "$(kubectl -n bash-ingress exec "$pod" -- id -u)"
+  run kubectl -n bash-ingress exec "$pod" -- touch /opt/x
+  assert_contains "$output" 'Read-only file system'
+  assert_contains "$(kubectl -n bash-ingress exec "$pod" -- grep CapBnd /proc/1/status)" 0000000000000000
+}
+
+@test "the ServiceAccount may list what the controller reads, and nothing more" {
+  # what each authenticated user may do anyway is not ours
+  rules=$(kubectl auth can-i --list --no-headers --as system:serviceaccount:bash-ingress:bash-ingress |
+    grep -v 'selfsubject\|^ ' | awk '{ print $1, $NF }' | sort)
+  assert_equal 'endpointslices.discovery.k8s.io [list]
+ingressclasses.networking.k8s.io [list]
+ingresses.networking.k8s.io [list]
+services [list]' "$rules"
+}
+
+@test "the admin port tells of health, readiness and numbers" {
+  assert_equal alive "$(admin healthz)"
+  assert_equal ready "$(admin readyz)"
+  metrics=$(admin metrics)
+  assert_contains "$metrics" 'bash_ingress_polls_total '
+  assert_contains "$metrics" 'bash_ingress_nginx_connections_active '
+}
+
+@test "the image's nginx knows every directive, and nothing was logged as an error" {
+  run controller_logs
+  refute_contains "$output" 'left out'
+  refute_contains "$output" '[emerg]'
+}
+
+@test "the steps run in the pod, one at a time, by hand" {
+  pod=$(controller_pods | head -n 1)
+  run kubectl -n bash-ingress exec "$pod" -- bash -c 'fetch | route | render | head -n 1'
+  assert_contains "$output" '# config-hash '
+}

@@ -1,0 +1,32 @@
+load helpers
+teardown() { common_teardown; }
+
+@test "the demo's URLs answer as printed" {
+  cd "$root"
+  "$root/test/demo/demo" urls >"$BATS_TEST_TMPDIR/urls"
+  tried=0
+  while read -r command && read -r _ _ app _; do
+    assert_contains "$(eval "$command -s")" "Hello from $app"
+    tried=$((tried + 1))
+  done <"$BATS_TEST_TMPDIR/urls"
+  ((tried >= 4))
+}
+
+@test "the five things to try work as printed" {
+  cd "$root"
+  "$root/test/demo/demo" things >"$BATS_TEST_TMPDIR/things"
+  run timeout 120 bash -e "$BATS_TEST_TMPDIR/things"
+  echo "$output"
+  assert_equal 0 "$status"
+  assert_contains "$output" '+    server 10.'                             # 1
+  assert_contains "$output" 'Hello from apple'                            # 2
+  assert_contains "$output" 'Service demo/no-such-service does not exist' # 3
+  assert_contains "$output" '"servers": ['                                # 5
+  assert_contains "$output" 'server_name "fruit.example";'
+}
+
+@test "a second demo run finds everything in place" {
+  run "$root/test/demo/demo" up
+  assert_equal 0 "$status"
+  assert_contains "$output" 'It works'
+}

@@ -1,0 +1,56 @@
+# Helpers of the e2e tests: the real image in a real cluster, with real traffic.
+bats_require_minimum_version 1.5.0
+load ../helpers
+
+root=$BATS_TEST_DIRNAME/../..
+controller_label=app.kubernetes.io/name=bash-ingress
+
+common_teardown() {
+  [[ -n ${BATS_TEST_COMPLETED-} ]] || explain_failure
+  kubectl -n e2e delete ingress --all --wait=false >/dev/null
+}
+
+# What one wants to see when a test has failed.
+explain_failure() {
+  local pod
+  echo '--- pods'
+  kubectl get pods -A -o wide || true
+  for pod in $(controller_pods); do
+    echo "--- log of $pod"
+    kubectl -n bash-ingress logs --tail 60 "$pod" || true
+  done
+  echo '--- nginx.conf, from the routes on'
+  kubectl -n bash-ingress exec "$pod" -- sed -n '/--- routes/,$p' /tmp/bash-ingress/live/nginx.conf || true
+}
+
+controller_pods() {
+  kubectl -n bash-ingress get pods -l "$controller_label" -o name
+}
+
+controller_logs() { # [KUBECTL_OPTION...]
+  kubectl -n bash-ingress logs -l "$controller_label" --tail -1 "$@"
+}
+
+# Asks the controller as a client of HOST would.
+ask() { # HOST PATH [CURL_OPTION...]
+  curl -s --path-as-is --max-time 10 -H "Host: $1" "${@:3}" "http://$ADDRESS$2"
+}
+
+status_is() { # STATUS HOST PATH
+  [[ $(ask "$2" "$3" -o /dev/null -w '%{http_code}') == "$1" ]]
+}
+
+# Both replicas of the controller must have the route: several answers in a row.
+always_status() { # STATUS HOST PATH
+  local i
+  for i in {1..8}; do status_is "$@" || return; done
+}
+
+answer_has() { # TEXT HOST PATH
+  [[ $(ask "$2" "$3") == *"$1"* ]]
+}
+
+create_ingress() { # NAME RULE...   as `kubectl create ingress` takes them
+  local rules=("${@:2}")
+  kubectl -n e2e create ingress "$1" --class bash "${rules[@]/#/--rule=}"
+}

@@ -1,0 +1,92 @@
+load helpers
+teardown() { common_teardown; }
+
+@test "an Ingress is served within seconds, its change is followed, and it ends with the object" {
+  create_ingress one 'one.example/first*=backend:80'
+  wait_for 5 always_status 200 one.example /first/x
+  status_is 404 one.example /second
+  kubectl -n e2e patch ingress one --type json -p '[{"op": "replace", "path": "/spec/rules/0/http/paths/0/path", "value": "/second"}]'
+  wait_for 5 always_status 200 one.example /second
+  wait_for 5 always_status 404 one.example /first
+  kubectl -n e2e delete ingress one
+  wait_for 5 always_status 404 one.example /second
+}
+
+@test "the log shows which object changed, and the change of nginx.conf" {
+  create_ingress logged 'logged.example/=backend:80'
+  wait_for 5 always_status 200 logged.example /
+  log=$(controller_logs --since 30s)
+  assert_contains "$log" 'apply: new configuration: added '
+  assert_contains "$log" 'Ingress e2e/logged'
+  assert_contains "$log" '+    server_name "logged.example";'
+  wait_for 5 eval 'controller_logs --since 30s | grep -q "access: .* \"GET logged.example/\" 200.* by e2e.backend.80, pod "'
+}
+
+@test "a Service port is found by its number and by its name" {
+  create_ingress ports 'ports.example/number=backend:80' 'ports.example/name=backend:http'
+  wait_for 5 always_status 200 ports.example /number
+  always_status 200 ports.example /name
+}
+
+@test "an Ingress of another class is not served, and is when it becomes ours" {
+  kubectl -n e2e create ingress other --class other --rule 'other.example/=backend:80'
+  create_ingress marker 'marker.example/=backend:80'
+  wait_for 5 always_status 200 marker.example /
+  always_status 404 other.example /
+  kubectl -n e2e patch ingress other -p '{"spec": {"ingressClassName": "bash"}}'
+  wait_for 5 always_status 200 other.example /
+}
+
+@test "traffic follows the pods of a Deployment, down to none and up again" {
+  create_ingress scale 'scale.example/=backend:80'
+  wait_for 5 always_status 200 scale.example /
+  pods_that_answer() { for _ in {1..30}; do ask scale.example / | jq -r .pod; done | sort -u | wc -l; }
+  assert_equal 2 "$(pods_that_answer)"
+  kubectl -n e2e scale deployment/backend --replicas 4
+  kubectl -n e2e rollout status deployment/backend --timeout 60s
+  wait_for 10 eval '[[ $(pods_that_answer) == 4 ]]'
+  kubectl -n e2e scale deployment/backend --replicas 0
+  wait_for 15 always_status 503 scale.example /
+  assert_equal 'Service e2e/backend has no ready endpoint for port 80: path / of Ingress e2e/scale.' "$(ask scale.example /)"
+  kubectl -n e2e scale deployment/backend --replicas 2
+  wait_for 30 always_status 200 scale.example /
+}
+
+@test "a Service that does not exist is named in the answer, until it does exist" {
+  create_ingress early 'early.example/=late:80' 'early.example/other=backend:80'
+  wait_for 5 always_status 200 early.example /other
+  assert_equal 'Service e2e/late does not exist: path / of Ingress e2e/early.' "$(ask early.example /)"
+  kubectl -n e2e expose deployment/backend --name late --port 80 --target-port web
+  wait_for 10 always_status 200 early.example /
+  kubectl -n e2e delete service late
+}
+
+@test "a path that could do harm is refused by itself: its Ingress's other paths are served" {
+  create_ingress harm 'harm.example/good=backend:80'
+  kubectl -n e2e patch ingress harm --type json -p '[{"op": "add", "path": "/spec/rules/0/http/paths/-", "value":
+    {"path": "/bad\"; } location / { return 200 pwned; }", "pathType": "Prefix", "backend": {"service": {"name": "backend", "port": {"number": 80}}}}]'
+  wait_for 5 eval 'controller_logs --since 30s | grep -q "Ingress e2e/harm: the path .* (PathRefused)"'
+  always_status 200 harm.example /good
+  always_status 404 harm.example /x
+}
+
+@test "the pod sees the client's address, host and request" {
+  create_ingress headers 'headers.example/*=backend:80'
+  wait_for 5 always_status 200 headers.example /
+  answer=$(ask headers.example '/a%20b//c?d=e' -X PUT --data hello -H 'X-Forwarded-For: 6.6.6.6')
+  assert_equal '["PUT","headers.example","/a%20b//c?d=e","hello"]' "$(jq -c '[.method, .host, .uri, .body]' <<<"$answer")"
+  refute_contains "$answer" 6.6.6.6
+}
+
+@test "event streams, WebSockets and uploads flow" {
+  create_ingress flow 'flow.example/*=backend:80'
+  wait_for 5 always_status 200 flow.example /
+  run bash -c "curl -sN --max-time 5 -H 'Host: flow.example' http://$ADDRESS/events | head -n 3"
+  assert_equal $'data: 1\n\ndata: 2' "$output"
+  assert_equal $'one\ntwo' "$(printf 'one\ntwo\n' | "$(go_program probe)" websocket "$(address_with_port)" flow.example /websocket)"
+  assert_equal received "$(head -c 100000000 /dev/zero | ask flow.example /upload -T -)"
+}
+
+address_with_port() {
+  [[ $ADDRESS == *:* ]] && echo "$ADDRESS" || echo "$ADDRESS:80"
+}

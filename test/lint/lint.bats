@@ -1,0 +1,64 @@
+# What can be said about the files without running them.
+bats_require_minimum_version 1.5.0
+load ../helpers
+
+setup() {
+  cd "$BATS_TEST_DIRNAME/../.."
+}
+
+shell_programs() {
+  git ls-files -z --cached --others --exclude-standard | xargs -0 grep -lE '^#!/usr/bin/env bash' 2>/dev/null
+}
+
+@test "shellcheck finds nothing in the programs" {
+  shell_programs | xargs shellcheck
+}
+
+@test "shellcheck finds nothing in the tests" {
+  git ls-files -z --cached --others --exclude-standard '*.bats' '*.bash' | xargs -0 grep -L '^#!' | grep -v cluster/lib |
+    xargs shellcheck --shell=bats --severity=warning --exclude=SC2154,SC2034,SC2164 # bats and the helpers set variables, and bats runs with set -e
+}
+
+@test "shfmt would change nothing" {
+  { shell_programs && git ls-files --cached --others --exclude-standard '*.bash' '*.bats'; } | sort -u | xargs shfmt -i 2 -ci -d
+}
+
+@test "kubectl kustomize builds the base, every variant and the demo" {
+  for folder in manifests/base manifests/demo manifests/variants/*/; do
+    kubectl kustomize "$folder" >"$BATS_TEST_TMPDIR/out.yaml" || { echo "$folder" && false; }
+    grep -q '^kind: ' "$BATS_TEST_TMPDIR/out.yaml"
+  done
+}
+
+@test "yamllint finds nothing in the YAML files" { # but templates, which are not YAML yet
+  git ls-files -z --cached --others --exclude-standard '*.yaml' ':!test/cluster/config' | xargs -0 yamllint --strict -c test/lint/yamllint.yaml
+}
+
+@test "the Dockerfiles pass BuildKit's checks, and their commands shellcheck" {
+  linter=$(go_program lint/dockerfile)
+  for file in Dockerfile test/backend/Dockerfile; do
+    "$linter" "$file"
+    "$linter" "$file" --runs | shellcheck -
+  done
+}
+
+@test "go vet and gofmt find nothing in the Go programs" {
+  for module in test/*/go.mod test/*/*/go.mod; do
+    grep -q '^package\|^func' "${module%/*}"/*.go 2>/dev/null || continue
+    (cd "${module%/*}" && go vet . && [[ -z $(gofmt -l .) ]])
+  done
+}
+
+@test "every program in bin says in its header what it is and how it is used" {
+  for program in bin/*; do
+    head -n 6 "$program" | grep -q "^# ${program##*/} - " || { echo "$program: no purpose" && false; }
+    head -n 6 "$program" | grep -q '^# Usage: ' || { echo "$program: no usage" && false; }
+  done
+}
+
+@test "make help names every target that is meant for people" {
+  run make help
+  for target in demo demo-down test test-unit test-e2e lint image deploy cluster-up cluster-down update-golden help; do
+    assert_contains "$output" "make $target "
+  done
+}

@@ -1,0 +1,73 @@
+# What flows through nginx, with a real backend: nothing is held back, nothing is sent twice.
+load helpers
+
+setup() {
+  common_setup
+  backend=$(go_program backend)
+  "$backend" 127.77.0.1:8080 127.77.0.2:8080 3>&- &
+  backend_pid=$!
+  wait_for 10 curl -s 127.77.0.2:8080/counts
+  serve rules '.ingresses.items[0].spec.rules[0].http.paths = [{path: "/", pathType: "Prefix",
+    backend: {service: {name: "apple", port: {number: 80}}}}]'
+}
+
+teardown() {
+  common_teardown
+  kill "$backend_pid"
+}
+
+counts() { # FILTER
+  ask fruit.example /counts | jq "$1"
+}
+
+@test "server-sent events arrive one by one, not when the stream ends" {
+  run bash -c "curl -sN --max-time 5 -H 'Host: fruit.example' http://127.0.0.1:$HTTP_PORT/events | head -n 3"
+  assert_equal $'data: 1\n\ndata: 2' "$output"
+}
+
+@test "an upload arrives byte by byte, not when it is complete" {
+  mkfifo "$dir/rest"
+  (head -c 100000 /dev/zero && cat "$dir/rest") | ask fruit.example /upload -T - >"$dir/answer" 3>&- &
+  wait_for 5 bash -c "[[ \$(curl -s 127.77.0.1:8080/counts | jq .bytes) == 100000 ]]"
+  head -c 23 /dev/zero >"$dir/rest"
+  wait "$!"
+  assert_equal received "$(<"$dir/answer")"
+  assert_equal 100023 "$(counts .bytes)"
+}
+
+@test "an upload of any size is taken" {
+  head -c 200000000 /dev/zero | ask fruit.example /upload -T - >/dev/null
+  assert_equal 200000000 "$(counts .bytes)"
+}
+
+@test "a WebSocket carries messages in both directions, also through a reload" {
+  probe=$(go_program probe)
+  mkfifo "$dir/say"
+  "$probe" websocket "127.0.0.1:$HTTP_PORT" fruit.example /websocket <"$dir/say" >"$dir/heard" 3>&- &
+  exec 4>"$dir/say"
+  echo before >&4
+  wait_for 5 grep -q before "$dir/heard"
+  model rules | tee "$dir/model.json" | "$bin/render" | "$bin/apply" "$dir/model.json" >/dev/null 2>&1
+  echo after >&4
+  wait_for 5 grep -q after "$dir/heard"
+  exec 4>&-
+  wait "$!"
+}
+
+@test "a POST that a pod took and did not answer is not sent to another pod" {
+  for _ in {1..5}; do
+    assert_equal 502 "$(ask fruit.example /drop -X POST --data body -o /dev/null -w '%{http_code}')"
+  done
+  assert_equal 5 "$(counts .POST)"
+}
+
+@test "a GET that a pod took and did not answer is tried on the next pod" {
+  assert_equal 502 "$(ask fruit.example /drop -o /dev/null -w '%{http_code}')"
+  assert_equal 2 "$(counts .GET)"
+}
+
+@test "connections to pods are used again" {
+  for _ in {1..10}; do ask fruit.example /counts >/dev/null; done
+  connections=$(ss -Hnt state established '( dport = :8080 )' dst 127.77.0.0/24 | wc -l)
+  ((connections >= 1 && connections <= 4)) # at most one from each of 2 workers to each of 2 pods
+}
