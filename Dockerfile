@@ -1,0 +1,39 @@
+# The controller's image: bash, nginx, jq and kubectl from Debian, and this repository's programs.
+
+# The short name "debian" is docker.io/library/debian; in full it means the same to docker, podman and buildah.
+FROM docker.io/library/debian:forky-slim
+
+# One RUN, because a file that a later RUN deletes stays in the layer before it.
+# - gettext-base has envsubst, which fills in the templates.
+# - --no-install-recommends leaves out what is only often useful together.
+# - What apt downloaded and logged helps nobody at run time, and is more than half of the layer.
+# - Nothing here may become another user, so no program keeps the bit that would let it (setuid, setgid).
+RUN set -eu; \
+    apt-get update; \
+    DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
+        gettext-base jq kubectl nginx; \
+    rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*; \
+    find / -xdev -type f -perm /6000 -exec chmod a-s {} +
+
+# After the packages: when only a program changed, the layer above comes from the build cache.
+COPY bin/ /opt/bash-ingress/bin/
+COPY templates/ /opt/bash-ingress/templates/
+
+# With PATH, `kubectl exec ... -- fetch` runs a single step. HOME is where kubectl looks for its
+# files: the root file system is read-only in the pod, and /tmp is not.
+ENV PATH=/opt/bash-ingress/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    HOME=/tmp
+WORKDIR /opt/bash-ingress
+
+# A number, not a name: Kubernetes can check runAsNonRoot only for numbers. No user of Debian's has this one.
+USER 65532:65532
+
+# Web, web with TLS, and health and metrics. Ports under 1024 would need a privilege; the Service maps 80 and 443.
+EXPOSE 8080 8443 10254
+
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["/opt/bash-ingress/bin/ingress-controller"]
+
+LABEL org.opencontainers.image.title="bash-ingress" \
+      org.opencontainers.image.description="A Kubernetes Ingress controller in bash, made to be read" \
+      org.opencontainers.image.base.name="docker.io/library/debian:forky-slim"

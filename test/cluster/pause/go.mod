@@ -1,0 +1,3 @@
+module bash-ingress.local/test/cluster/pause
+
+go 1.26.0
