@@ -101,19 +101,31 @@ func answer(w http.ResponseWriter, value any) {
 	_ = json.NewEncoder(w).Encode(value) // fails only if the client left
 }
 
+// serve is no http.ServeMux, which would redirect a path with repeated slashes.
+func serve(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/events":
+		events(w, r)
+	case "/websocket":
+		webSocket(w, r)
+	case "/upload":
+		upload(w, r)
+	case "/drop":
+		drop(w, r)
+	case "/counts":
+		showCounts(w, r)
+	default:
+		echo(w, r)
+	}
+}
+
 func main() {
 	if len(os.Args) < 2 {
 		log.Fatal("usage: backend ADDRESS...")
 	}
-	http.HandleFunc("/", echo)
-	http.HandleFunc("/events", events)
-	http.HandleFunc("/websocket", webSocket)
-	http.HandleFunc("/upload", upload)
-	http.HandleFunc("/drop", drop)
-	http.HandleFunc("/counts", showCounts)
 	failed := make(chan error)
 	for _, address := range os.Args[1:] {
-		go func() { failed <- http.ListenAndServe(address, nil) }()
+		go func() { failed <- http.ListenAndServe(address, http.HandlerFunc(serve)) }()
 	}
 	log.Fatal(<-failed)
 }

@@ -25,6 +25,15 @@ teardown() { common_teardown; }
   assert_contains "$output" 'server_name "fruit.example";'
 }
 
+@test "the commands that the README shows for the cluster work" {
+  cd "$root"
+  awk '$0 == "```bash e2e" { inside = 1; next } /^```/ { inside = 0 } inside' README.md >"$BATS_TEST_TMPDIR/commands"
+  run bash -euo pipefail "$BATS_TEST_TMPDIR/commands"
+  echo "$output"
+  assert_equal 0 "$status"
+  assert_contains "$output" 'nginx ended; starting it again'
+}
+
 @test "a second demo run finds everything in place" {
   run "$root/test/demo/demo" up
   assert_equal 0 "$status"

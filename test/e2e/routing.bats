@@ -63,8 +63,9 @@ teardown() { common_teardown; }
 
 @test "a path that could do harm is refused by itself: its Ingress's other paths are served" {
   create_ingress harm 'harm.example/good=backend:80'
-  kubectl -n e2e patch ingress harm --type json -p '[{"op": "add", "path": "/spec/rules/0/http/paths/-", "value":
-    {"path": "/bad\"; } location / { return 200 pwned; }", "pathType": "Prefix", "backend": {"service": {"name": "backend", "port": {"number": 80}}}}]'
+  kubectl -n e2e get ingress harm -o json |
+    jq '.spec.rules[0].http.paths += [.spec.rules[0].http.paths[0] * {path: "/bad\"; } location / { return 200 pwned; }", pathType: "Prefix"}]' |
+    kubectl replace -f -
   wait_for 5 eval 'controller_logs --since 30s | grep -q "Ingress e2e/harm: the path .* (PathRefused)"'
   always_status 200 harm.example /good
   always_status 404 harm.example /x

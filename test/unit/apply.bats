@@ -66,6 +66,18 @@ apply() { # FIXTURE [EDIT]
   assert_contains "$(ask fruit.example /apple)" apple-
 }
 
+@test "a configuration that is in its place but was never loaded is loaded" {
+  start_pods
+  serve rules
+  edit='.ingresses.items[0].spec.rules[0].host = "new.example"'
+  mv "$STATE_DIR/nginx.pid" "$dir/hidden" # as if apply had been killed before the reload
+  apply rules "$edit" >/dev/null
+  assert_contains "$(ask new.example /apple)" 'No rule'
+  mv "$dir/hidden" "$STATE_DIR/nginx.pid"
+  apply rules "$edit"
+  assert_contains "$(ask new.example /apple)" apple-
+}
+
 @test "a directive that an older nginx lacks is left out, with a warning" {
   mkdir "$dir/old"
   printf '#!/bin/sh\ncase $1 in -v) echo "nginx version: nginx/1.22.1" >&2 ;; esac\n' >"$dir/old/nginx"
