@@ -67,7 +67,7 @@ teardown() { common_teardown; }
     jq '.spec.rules[0].http.paths += [.spec.rules[0].http.paths[0] * {path: "/bad\"; } location / { return 200 pwned; }", pathType: "Prefix"}]' |
     kubectl replace -f -
   wait_for 5 eval 'controller_logs --since 30s | grep -q "Ingress e2e/harm: the path .* (PathRefused)"'
-  always_status 200 harm.example /good
+  wait_for 5 always_status 200 harm.example /good
   always_status 404 harm.example /x
 }
 
