@@ -2,7 +2,7 @@
 # server lets much more through than nginx.conf can hold (a path may contain
 # quotes, braces, `;`, `$` and line ends), so only these values are let in.
 #
-# jq's "^" and "$" also match beside a line end: \A and \z do not.
+# jq's "$" also matches before a line end at the end of the text: \z does not.
 
 # input: any value / output: whether it is a name of a Kubernetes object or class (RFC 1123 subdomain)
 def is_name:
@@ -13,12 +13,13 @@ def is_host:
   type == "string" and length <= 253
   and test("\\A([*][.])?[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\z");
 
-# input: any value / output: whether it is a path: the characters of RFC 3986 but "%", ";", "'" and
-# "$", and no part that a client or nginx would resolve ("//", "/./", "/../")
+# input: any value / output: whether it has only the characters of a path in RFC 3986, but "%", ";", "'" and "$"
+def has_served_characters:
+  type == "string" and test("\\A/[A-Za-z0-9._~!&()*+,=:@/-]*\\z");
+
+# input: any value / output: whether it is a path; no part of it is one that a client or nginx would resolve
 def is_path:
-  type == "string" and length <= 1024
-  and test("\\A/[A-Za-z0-9._~!&()*+,=:@/-]*\\z")
-  and (test("//|/[.]{1,2}(/|\\z)") | not);
+  has_served_characters and length <= 1024 and (test("//|/[.]{1,2}(/|\\z)") | not);
 
 # input: any value / output: whether it is a number of a TCP port
 def is_port:
@@ -28,8 +29,13 @@ def is_port:
 def is_ipv4:
   type == "string" and test("\\A[0-9]{1,3}([.][0-9]{1,3}){3}\\z")
   and all(split(".")[] | tonumber; . <= 255);
-def is_ipv6:
-  type == "string" and length <= 39 and test("\\A[0-9a-fA-F:]*:[0-9a-fA-F:]*\\z");
+def is_ipv6: # eight groups, or fewer around one "::" (RFC 4291, section 2.2)
+  type == "string" and test("\\A[0-9a-fA-F:]{2,39}\\z")
+  and ( split("::") as $halves
+        | [$halves[] | split(":")[]] as $groups
+        | all($groups[]; test("\\A[0-9a-fA-F]{1,4}\\z"))
+          and (($halves | length) == 1 and ($groups | length) == 8
+            or ($halves | length) == 2 and ($groups | length) <= 7) );
 
 # input: any value / output: it as one line of JSON, at most 60 characters, safe to print in a log
 def quoted:

@@ -13,24 +13,35 @@
 # host "" is any host that no other server has. pathType is Exact, Prefix, or
 # Default: what no path of the host matches; with nobody to serve it, it is a 404.
 #
-# Records go through four stages: claims (what the Ingresses ask for), targets
-# (what their backends are), winners (one for each host, path and type), model.
+# Read it from the end. What an Ingress asks for goes through four stages:
+#
+#   claim     {ingress, host, path, pathType, backend}            an Ingress asks for this
+#   answered  {ingress, host, path, pathType, upstream, service, port}    these pods answer,
+#           | {ingress, host, path, pathType, status, reason, message, service}   or we do
+#   winner    an answered claim that has its host, path and type to itself
+#   location  what the model shows of a winner
+#
+# and at each stage it may become a refusal: {ingress, reason, message}.
 include "allow";
 include "kubernetes";
 
-# --- 1. claims: {ingress, host, path, pathType, backend} or, refused, {ingress, reason, message}
-
+# input: anything / output: a refusal
 def refusal($ingress; $reason; $message): {ingress: $ingress, reason: $reason, message: $message};
 
-# input: an HTTPIngressPath / output: its claim
+# --- 1. claims
+
+# input: an HTTPIngressPath / output: its claim, or a refusal
 def path_claim($ingress; $host):
   (.path // "" | if . == "" then "/" else . end) as $path
-  | if ($path | is_path | not) then
-      refusal($ingress; "PathRefused"; "the path \($path | quoted) holds something that is not served; allowed are letters, digits and -._~!&()*+,=:@/")
+  | {ingress: $ingress, host: $host, path: $path, pathType: "Exact", backend: .backend} as $claim
+  | if ($path | has_served_characters | not) then
+      refusal($ingress; "PathRefused"; "the path \($path | quoted) holds something that is not served; possible are letters, digits and -._~!&()*+,=:@/")
+    elif ($path | is_path | not) then
+      refusal($ingress; "PathRefused"; "the path \($path | quoted) is not served: it has //, /./ or /../ in it, or more than 1024 characters")
     elif .pathType == "Exact" then
-      {ingress: $ingress, host: $host, path: $path, pathType: "Exact", backend: .backend}
+      $claim
     else # Prefix, and ImplementationSpecific likewise; a trailing slash means nothing there
-      {ingress: $ingress, host: $host, path: ($path | if . == "/" then . else rtrimstr("/") end), pathType: "Prefix", backend: .backend}
+      $claim + {pathType: "Prefix", path: ($path | if . == "/" then . else rtrimstr("/") end)}
     end;
 
 # input: an IngressRule / output: the claims of its paths
@@ -42,75 +53,78 @@ def rule_claims($ingress):
       refusal($ingress; "HostRefused"; "the host \($host | quoted) is no DNS name")
     end;
 
-# input: an Ingress / output: a claim of type Default for each of its hosts: what no path there matches
+# input: an Ingress / output: a claim of type Default for each of its hosts, for any host if it has no rules
 def default_claims:
   key as $ingress
   | .spec.defaultBackend as $backend
-  | [.spec.rules[]?.host // ""] | if length == 0 then [""] else unique end
+  | [.spec.rules[]? | .host // ""] | if length == 0 then [""] else unique end
   | .[] | select(. == "" or is_host)
   | {ingress: $ingress, host: ., path: "/", pathType: "Default", backend: $backend};
 
-# input: an Ingress / output: all its claims
+# input: an Ingress / output: all its claims and refusals
 def claims:
   key as $ingress
   | (.spec.rules[]? | rule_claims($ingress)),
     default_claims,
     (select(.spec.tls) | refusal($ingress; "TLSNotServed"; "spec.tls is not served yet: its hosts answer over HTTP only"));
 
-# --- 2. targets: a claim's backend becomes {upstream} or {status, reason, message}
+# --- 2. who answers
 
-def answer($status; $reason; $message): {status: $status, reason: $reason, message: $message};
+# input: anything / output: what a claim gets that no pod answers
+def error_answer($status; $reason; $message): {status: $status, reason: $reason, message: $message};
 
-# input: a Service, or null if there is none / output: the target of the port {name} or {number}
-def service_target($key; $port):
+# input: a Service, or null if there is none / output: who answers for its port {name} or {number}
+def service_answer($key; $port):
   ($port.name // $port.number | if is_name then . else quoted end) as $wanted
   | if . == null then
-      answer(503; "ServiceNotFound"; "Service \($key) does not exist")
+      error_answer(503; "ServiceNotFound"; "Service \($key) does not exist")
     elif .spec.type == "ExternalName" then
-      answer(503; "ExternalNameNotServed"; "Service \($key) is an ExternalName, which is not served: it could point anywhere")
+      error_answer(503; "ExternalNameNotServed"; "Service \($key) is an ExternalName, which is not served: it could point anywhere")
     else
       [service_port($port)][0] as $found
       | if $found == null or ($found.port | is_port | not) then
-          answer(503; "ServicePortNotFound"; "Service \($key) has no port \($wanted)")
+          error_answer(503; "ServicePortNotFound"; "Service \($key) has no port \($wanted)")
         elif ($found.protocol // "TCP") != "TCP" then
-          answer(503; "ServicePortNotTCP"; "port \($wanted) of Service \($key) is not TCP")
+          error_answer(503; "ServicePortNotTCP"; "port \($wanted) of Service \($key) is not TCP")
         else
-          {upstream: "\($key | sub("/"; ".")).\($found.port)", service: $key, port: $found}
+          {upstream: "\($key | sub("/"; ".")).\($found.port)", port: $found}
         end
-    end;
+    end
+  | .service = $key;
 
-# input: a claim / output: it with its target
-def with_target($services):
-  (.ingress | split("/")[0]) as $namespace
+# input: a claim / output: it with who answers; a default that is not given stays without an answer, which is a 404
+def answered($services):
+  (.ingress | split("/")[0]) as $namespace # a backend is in the namespace of its Ingress
   | .backend as $backend
   | del(.backend)
-  + if $backend == null then
-      {} # a default that was not given: the 404
+  + if $backend == null and .pathType == "Default" then
+      {}
     elif $backend.service == null then
-      answer(501; "ResourceBackendNotServed"; "a resource is no backend that can be served, only a Service is")
+      error_answer(501; "ResourceBackendNotServed"; "a resource cannot be the backend here, only a Service can")
     elif ($backend.service.name | is_name | not) then
-      answer(503; "ServiceRefused"; "\($backend.service.name | quoted) is no name of a Service")
+      error_answer(503; "ServiceRefused"; "\($backend.service.name | quoted) is no name of a Service")
     else
       "\($namespace)/\($backend.service.name)" as $key
-      | $services[$key] | service_target($key; $backend.service.port // {})
+      | $services[$key] | service_answer($key; $backend.service.port // {})
     end;
 
-# --- 3. winners: one location for each host, path and type
+# --- 3. winners
 
-# input: [target of one path and type, the oldest Ingress first] / output: the first, and a refusal for each other
+# input: [answered claim of one host, path and type, the oldest Ingress first] / output: the first, and a refusal for each other
 def first_wins:
   .[0] as $winner
   | $winner,
     ( .[1:][]
       | refusal(.ingress; "PathTaken";
-          "\(.pathType) path \(.path) of host \(if .host == "" then "*" else .host end) is already taken by Ingress \($winner.ingress)") );
+          "\(if .pathType == "Default" then "the default" else "\(.pathType) path \(.path)" end) of host "
+          + "\(if .host == "" then "*" else .host end) is already taken by Ingress \($winner.ingress)") );
 
-# input: [target of one host, the oldest Ingress first] / output: its locations in match order, and refusals
+# input: [answered claim of one host, the oldest Ingress first] / output: its winners in match order, and refusals
 #
 # Of a path and a longer one, the longer decides; of the same, Exact does.
 # What no path matches goes to the default backend of the oldest Ingress that
 # has rules for the host and gives one, never to another host's rules.
-def locations:
+def winners:
   map(select(.pathType != "Default")) as $paths
   | map(select(.pathType == "Default")) as $defaults
   | ($defaults | map(select(.upstream or .status))) as $given
@@ -122,42 +136,43 @@ def locations:
 
 # --- 4. model
 
-# input: [winner] / output: [{name, service, port, endpoints}], one for each Service port in use
+# input: [winner] / output: [{name, service, port, endpoints}], one for each Service port that they use
 def upstreams($slices):
   map(select(.upstream)) | unique_by(.upstream)
   | map(.port as $port
       | {name: .upstream, service, port: $port.port, endpoints: ($slices[.service] // [] | endpoints($port))});
 
-# input: a winner / output: the location that the model shows
+# input: a winner / output: the location that the model shows; $ready is {"upstream name": true, ...}
 def location($ready):
   if .upstream == null or $ready[.upstream] then .
-  else . + answer(503; "NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port.port)") | del(.upstream)
+  else . + error_answer(503; "NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port.port)") | del(.upstream)
   end
   | del(.host, .service, .port);
 
-# input: [Ingress], [upstream] / output: {"Kind namespace/name": resourceVersion, ...} of all that counts
-def objects($ingresses; $upstreams; $services; $slices):
+# input: [winner] / output: {"Kind namespace/name": resourceVersion, ...} of all that counts
+def objects($ingresses; $services; $slices):
   def entry($kind): {"\($kind) \(key)": (.metadata.resourceVersion // "")};
   [ ($ingresses[] | entry("Ingress")),
-    ($upstreams[].service | ($services[.] | entry("Service")), ($slices[.][]? | entry("EndpointSlice")))
+    ( [.[].service // empty] | unique[]
+      | ($services[.] // empty | entry("Service")), ($slices[.][]? | entry("EndpointSlice")) )
   ] | add // {};
 
 our_ingresses($class; $controller) as $ingresses
 | services_by_key as $services
 | slices_by_service as $slices
-| [ $ingresses[] | claims ]
-| map(select(.reason)) as $refused
-| map(select(.reason | not) | with_target($services))
-| [ {ingress: null, host: "", path: "/", pathType: "Default"}, .[] ] # any host: a server even if no rule asks for it
-| [ group_by(.host)[] | {host: .[0].host, results: [locations]} ]
-| [ .[].results[] | select(.host == null) ] as $lost
-| map({host, winners: (.results | map(select(.host)))})
-| ([ .[].winners[] ] | upstreams($slices)) as $upstreams
-| ($upstreams | map(select(.endpoints != []) | {(.name): true}) | add // {}) as $ready
-| map({host, locations: (.winners | map(location($ready)))})
+| [$ingresses[] | claims] as $claims
+| [$claims[] | select(.reason)] as $refused
+| [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
+    ($claims[] | select(.reason | not) | answered($services)) ]
+| [group_by(.host)[] | winners]
+| map(select(has("host") | not)) as $lost
+| map(select(has("host"))) as $winners
+| ($winners | upstreams($slices) | map(select(.endpoints != []))) as $upstreams
+| ($upstreams | map({(.name): true}) | add // {}) as $ready
+| ($winners | group_by(.host) | map({host: .[0].host, locations: map(location($ready))})) as $servers
 | {
-    servers: .,
-    upstreams: ($upstreams | map(select(.endpoints != []))),
-    problems: ([ $refused[], $lost[], (.[].locations[] | select(.reason)) | {ingress, reason, message} ] | unique),
-    objects: objects($ingresses; $upstreams; $services; $slices)
+    servers: $servers,
+    upstreams: $upstreams,
+    problems: [$refused[], $lost[], ($servers[].locations[] | select(.reason))] | map({ingress, reason, message}) | unique,
+    objects: ($winners | objects($ingresses; $services; $slices))
   }

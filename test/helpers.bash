@@ -33,6 +33,11 @@ refute_contains() { # TEXT PART
   }
 }
 
+# Prints the code blocks of the README that are marked with KIND.
+readme_commands() { # KIND
+  awk -v start="\`\`\`bash $1" '$0 == start { inside = 1; next } /^```/ { inside = 0 } inside' "$BATS_TEST_DIRNAME/../../README.md"
+}
+
 # Prints a TCP port that nothing listens on.
 free_port() {
   local port

@@ -1,12 +1,6 @@
 load helpers
 teardown() { common_teardown; }
 
-admin() { # PATH   asks one controller pod, through the API server
-  local pod
-  pod=$(controller_pods | head -n 1)
-  kubectl get --raw "/api/v1/namespaces/bash-ingress/pods/${pod#pod/}:10254/proxy/$1"
-}
-
 @test "the pods run as a user without privileges, on a read-only root, under Pod Security restricted" {
   assert_equal restricted "$(kubectl get namespace bash-ingress -o jsonpath='{.metadata.labels.pod-security\.kubernetes\.io/enforce}')"
   pod=$(controller_pods | head -n 1)
@@ -27,17 +21,21 @@ services [list]' "$rules"
 }
 
 @test "the admin port tells of health, readiness and numbers" {
-  assert_equal alive "$(admin healthz)"
-  assert_equal ready "$(admin readyz)"
-  metrics=$(admin metrics)
+  pod=$(controller_pods | head -n 1)
+  assert_equal alive "$(admin "$pod" healthz)"
+  assert_equal ready "$(admin "$pod" readyz)"
+  metrics=$(admin "$pod" metrics)
   assert_contains "$metrics" 'bash_ingress_polls_total '
   assert_contains "$metrics" 'bash_ingress_nginx_connections_active '
 }
 
 @test "the image's nginx knows every directive, and nothing was logged as an error" {
   run controller_logs
+  assert_contains "$output" 'apply: new configuration: added '
   refute_contains "$output" 'left out'
-  refute_contains "$output" '[emerg]'
+  for level in error crit alert emerg; do
+    refute_contains "$output" "[$level]"
+  done
 }
 
 @test "the steps run in the pod, one at a time, by hand" {

@@ -1,19 +1,25 @@
 load helpers
-setup() { probe=$(go_program probe); }
-teardown() { common_teardown; }
 
-address_with_port() {
-  [[ $ADDRESS == *:* ]] && echo "$ADDRESS" || echo "$ADDRESS:80"
+setup() {
+  cd "$root" # the commands that stop the API server are for there
+  probe=$(go_program probe)
 }
 
-# Sends 100 requests a second for SECONDS while COMMAND runs; fails if one is lost.
+teardown() {
+  [[ -z ${api_server_stopped-} ]] || eval "$OUTAGE_END"
+  common_teardown
+}
+
+# Sends 100 requests a second for SECONDS, and runs COMMAND meanwhile, which must
+# end before. Fails if a request is lost.
 lose_nothing() { # SECONDS COMMAND...
   "$probe" rate "$(address_with_port)" fruit.example /apple 100 "$1" >"$BATS_TEST_TMPDIR/probe" 3>&- &
   local probing=$!
   "${@:2}"
+  kill -0 "$probing"
   wait "$probing"
   cat "$BATS_TEST_TMPDIR/probe"
-  grep -q ', failed 0$' "$BATS_TEST_TMPDIR/probe"
+  grep -Eq '^sent [0-9]{3,}, failed 0$' "$BATS_TEST_TMPDIR/probe"
 }
 
 @test "ten reloads lose no request" {
@@ -24,7 +30,7 @@ lose_nothing() { # SECONDS COMMAND...
       wait_for 5 always_status 200 "reload-$i.example" /
     done
   }
-  lose_nothing 15 reload_ten_times
+  lose_nothing 25 reload_ten_times
 }
 
 @test "a rolling restart of the controller loses no request" {
@@ -32,25 +38,37 @@ lose_nothing() { # SECONDS COMMAND...
     kubectl -n bash-ingress rollout restart deployment/bash-ingress
     kubectl -n bash-ingress rollout status deployment/bash-ingress --timeout 60s
   }
-  lose_nothing 20 restart
+  lose_nothing 25 restart
+}
+
+# When each pod became ready, and how often it was started.
+readiness() {
+  kubectl -n bash-ingress get pods -l "$controller_label" -o json |
+    jq -c '[.items[].status | (.conditions[] | select(.type == "Ready").lastTransitionTime), .containerStatuses[0].restartCount]'
 }
 
 @test "while the API server is stopped, requests are answered and the controller stays ready" {
   [[ -n $OUTAGE_BEGIN ]] || skip 'this cluster has no way to stop its API server'
+  before=$(readiness)
   eval "$OUTAGE_BEGIN"
-  lose_nothing 8 sleep 7
+  api_server_stopped=yes
+  lose_nothing 10 sleep 8 # longer than a read may take
   eval "$OUTAGE_END"
+  api_server_stopped=''
   create_ingress after 'after.example/=backend:80'
   wait_for 10 always_status 200 after.example /
+  assert_equal "$before" "$(readiness)"
   wait_for 5 eval 'controller_logs --since 60s | grep -q "the poll succeeds again"'
 }
 
 @test "when nginx is killed in a pod, it serves again, with the same configuration" {
   pod=$(controller_pods | head -n 1)
-  restarts() { kubectl -n bash-ingress get "$pod" -o jsonpath='{.status.containerStatuses[0].restartCount}'; }
-  before=$(restarts)
+  before=$(readiness)
+  configuration=$(admin "$pod" metrics | grep config_info)
   kubectl -n bash-ingress exec "$pod" -- bash -c 'kill -KILL "$(< /tmp/bash-ingress/nginx.pid)"'
   wait_for 10 eval "kubectl -n bash-ingress logs '$pod' | grep -q 'nginx ended; starting it again'"
+  wait_for 5 admin "$pod" healthz
   wait_for 5 always_status 200 fruit.example /apple
-  assert_equal "$before" "$(restarts)"
+  assert_equal "$configuration" "$(admin "$pod" metrics | grep config_info)"
+  assert_equal "$before" "$(readiness)"
 }

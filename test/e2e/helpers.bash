@@ -46,8 +46,12 @@ always_status() { # STATUS HOST PATH
   for i in {1..8}; do status_is "$@" || return; done
 }
 
-answer_has() { # TEXT HOST PATH
-  [[ $(ask "$2" "$3") == *"$1"* ]]
+admin() { # POD PATH   asks that controller pod, through the API server
+  kubectl get --raw "/api/v1/namespaces/bash-ingress/pods/${1#pod/}:10254/proxy/$2"
+}
+
+address_with_port() {
+  if [[ $ADDRESS == *:* ]]; then echo "$ADDRESS"; else echo "$ADDRESS:80"; fi
 }
 
 create_ingress() { # NAME RULE...   as `kubectl create ingress` takes them

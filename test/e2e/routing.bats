@@ -64,11 +64,11 @@ teardown() { common_teardown; }
 @test "a path that could do harm is refused by itself: its Ingress's other paths are served" {
   create_ingress harm 'harm.example/good=backend:80'
   kubectl -n e2e get ingress harm -o json |
-    jq '.spec.rules[0].http.paths += [.spec.rules[0].http.paths[0] * {path: "/bad\"; } location / { return 200 pwned; }", pathType: "Prefix"}]' |
+    jq '.spec.rules[0].http.paths += [.spec.rules[0].http.paths[0] * {path: "/bad\" { return 200 pwned; } location \"/x", pathType: "Prefix"}]' |
     kubectl replace -f -
   wait_for 5 eval 'controller_logs --since 30s | grep -q "Ingress e2e/harm: the path .* (PathRefused)"'
   wait_for 5 always_status 200 harm.example /good
-  always_status 404 harm.example /x
+  always_status 404 harm.example /bad
 }
 
 @test "the pod sees the client's address, host and request" {
@@ -86,8 +86,4 @@ teardown() { common_teardown; }
   assert_equal $'data: 1\n\ndata: 2' "$output"
   assert_equal $'one\ntwo' "$(printf 'one\ntwo\n' | "$(go_program probe)" websocket "$(address_with_port)" flow.example /websocket)"
   assert_equal received "$(head -c 100000000 /dev/zero | ask flow.example /upload -T -)"
-}
-
-address_with_port() {
-  [[ $ADDRESS == *:* ]] && echo "$ADDRESS" || echo "$ADDRESS:80"
 }

@@ -12,4 +12,5 @@ load ../helpers
 @test "a tier without tests makes the suite fail" {
   run "$BATS_TEST_DIRNAME/../run" fixtures
   assert_equal 1 "$status"
+  assert_equal '0 passed, 1 failed' "${lines[-1]}"
 }

@@ -24,11 +24,11 @@ served() { # HOST PATH TEXT
   wait_for 5 logged 'new configuration: added'
   length=$(wc -l <"$dir/controller.log")
   polls=$(metric polls_total)
-  live=$(stat -c %Y.%i "$STATE_DIR/live/nginx.conf" "$STATE_DIR/next/model.json")
+  live=$(stat -c %.9Y.%i "$STATE_DIR/live/nginx.conf" "$STATE_DIR/next/model.json")
   cluster_is rules # the lists have a new resourceVersion
   wait_for 5 polled_since "$((polls + 3))"
   assert_equal "$length" "$(wc -l <"$dir/controller.log")"
-  assert_equal "$live" "$(stat -c %Y.%i "$STATE_DIR/live/nginx.conf" "$STATE_DIR/next/model.json")"
+  assert_equal "$live" "$(stat -c %.9Y.%i "$STATE_DIR/live/nginx.conf" "$STATE_DIR/next/model.json")"
 }
 
 polled_since() { # POLLS
@@ -81,7 +81,7 @@ failed_since() { # POLLS
   start_controller
   wait_for 5 polled_since 3
   assert_equal 4 "$(metric ingresses)"
-  assert_equal 13 "$(metric problems)"
+  assert_equal 17 "$(metric problems)"
   assert_equal 1 "$(metric reloads_total)"
   assert_equal 0 "$(metric failed_reloads_total)"
   (($(metric last_good_poll_timestamp_seconds) > $(date +%s) - 10))
@@ -113,7 +113,7 @@ older_than() { # SECONDS
   wait_for 5 served fruit.example /apple 'No rule of an Ingress matches'
 }
 
-@test "SIGTERM ends readiness first, then serves on, then finishes open requests" {
+@test "SIGTERM ends readiness first, then serves on, then leaves nothing behind" {
   start_pods
   start_api rules
   start_controller DRAIN_SECONDS=2
@@ -154,5 +154,10 @@ older_than() { # SECONDS
 @test "a wrong setting or a missing program ends it at the start" {
   run env POLL_SECONDS=x "$bin/ingress-controller"
   assert_equal 2 "$status"
-  assert_contains "$output" 'POLL_SECONDS=x is not a possible value'
+  assert_contains "$output" 'POLL_SECONDS=x is not possible'
+  mkdir "$dir/path"
+  ln -s "$(command -v bash)" "$(command -v env)" "$dir/path"
+  PATH=$dir/path run "$bin/ingress-controller"
+  assert_equal 2 "$status"
+  assert_contains "$output" 'these programs are missing: kubectl jq nginx envsubst'
 }

@@ -6,19 +6,15 @@ setup() {
 }
 teardown() { common_teardown; }
 
-# Prints the code blocks of README.md whose first line is ```bash KIND.
-blocks() { # KIND
-  awk -v start="\`\`\`bash $1" '$0 == start { inside = 1; next } /^```/ { inside = 0 } inside' README.md
-}
-
 @test "the commands that the README shows for saved snapshots work" {
-  blocks unit >"$dir/commands"
+  readme_commands unit >"$dir/commands"
   (($(wc -l <"$dir/commands") >= 8))
   run bash -euo pipefail "$dir/commands"
   echo "$output"
   assert_equal 0 "$status"
+  assert_contains "$output" '0 /tmp/snapshot.json'
   assert_contains "$output" 'Service demo/apple has no ready endpoint for port 80'
-  assert_contains "$output" 'location "/cherry/" { set $ingress "demo/more-fruit"; proxy_pass "http://demo.cherry.80"; }'
+  assert_contains "$output" 'location "/cherry/" { set $ingress "demo/added-later"; proxy_pass "http://demo.cherry.80"; }'
 }
 
 @test "the README lists the settings as the program prints them" {
@@ -26,8 +22,8 @@ blocks() { # KIND
   assert_contains "$(<README.md)" "$settings"
 }
 
-@test "the README's first loop is a loop that works on a cluster without surprises" {
-  program=$(awk '/^It began with a loop|^### It began/ { here = 1 } here && /jq -r/ { inside = 1 } inside { print } inside && /routes.conf$/ { exit }' README.md |
+@test "the README's first loop makes a server of an Ingress" {
+  program=$(awk '/^### It began/ { here = 1 } here && /jq -r/ { inside = 1 } inside { print } inside && /routes.conf$/ { exit }' README.md |
     sed "1s/.*jq -r '//; \$s/'.*//")
   jq -r "$program" <<<'{"items": [{"metadata": {"namespace": "demo"}, "spec": {"rules": [{"host": "a.example",
     "http": {"paths": [{"path": "/x", "backend": {"service": {"name": "apple", "port": {"number": 80}}}}]}}]}}]}' >"$dir/routes"

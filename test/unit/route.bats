@@ -50,6 +50,9 @@ golden() { # FIXTURE
 @test "an address or port that is none is left out" {
   model rules '.endpointSlices.items[3].endpoints[0].addresses = ["1.2.3.4; evil", "300.1.1.1", "name.example", "1.2.3.4"]' |
     assert_json '.upstreams[] | select(.name == "demo.cherry.80").endpoints' '["1.2.3.4:8080"]'
+  model rules '.endpointSlices.items[3] |= (.addressType = "IPv6"
+    | .endpoints[0].addresses = [":::::", ":", "::1::", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "12345::", "fe80::1%eth0", "::", "1:2:3:4:5:6:7:8"])' |
+    assert_json '.upstreams[] | select(.name == "demo.cherry.80").endpoints' '["[1:2:3:4:5:6:7:8]:8080","[::]:8080"]'
   for port in 0 -5 99999 null; do
     model rules ".endpointSlices.items[3].ports[0].port = $port" |
       assert_json '[.problems[].message | select(contains("demo/cherry has no ready endpoint"))] | length > 0' true
@@ -69,4 +72,8 @@ golden() { # FIXTURE
 @test "a problem's message has no character that a terminal would obey" {
   model broken '.ingresses.items[0].spec.rules[0].http.paths[0].path = "/\u001b[31mred\u0000\u202e"' |
     assert_json '[.problems[].message | explode[] | select(. < 32 or . > 126)] | length' 0
+}
+
+@test "a Service that changes is a reason, also where it is not served" {
+  model broken | assert_json '.objects["Service demo/external"]' '"20"'
 }

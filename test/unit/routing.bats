@@ -94,6 +94,9 @@ ROWS
   assert_answers <<'ROWS'
     default.example /apple        apple
     default.example /other        cherry
+    # the older of two that give a default has it
+    default.example /later        apple
+    two.example     /other        404
     fruit.example   /other        404
     unknown.example /other        404
 ROWS
@@ -191,6 +194,40 @@ ROWS
     assert_contains "$(ask fruit.example /apple)" apple-
     assert_contains "$(ask fruit.example /apple -X POST --data body)" 'POST /apple'
   done
+}
+
+@test "the default of an Ingress with a host and without is for both" {
+  start_pods
+  serve rules '(.ingresses.items[] | select(.metadata.name == "two-rules").spec) |= (.rules += [{}]
+    | .defaultBackend = {service: {name: "cherry", port: {number: 80}}})'
+  assert_answers <<'ROWS'
+    two.example     /other        cherry
+    unknown.example /other        cherry
+ROWS
+}
+
+@test "requests over IPv6 are answered" {
+  [[ -e /proc/net/if_inet6 ]] || skip 'this kernel has no IPv6'
+  start_pods
+  serve rules
+  assert_contains "$(curl -s -H 'Host: fruit.example' "http://[::1]:$HTTP_PORT/apple")" apple-
+}
+
+@test "HTTPS is refused at the handshake, as long as there are no certificates" {
+  serve rules
+  run curl -sk --max-time 5 "https://127.0.0.1:$HTTPS_PORT/"
+  assert_equal 35 "$status" # curl: TLS handshake failed
+}
+
+@test "each request leaves a line in the log, as JSON if that is wanted" {
+  start_pods
+  start_api rules
+  start_controller ACCESS_LOG=json
+  ask shop.example '/a"b' >/dev/null
+  wait_for 5 grep -q request_time "$dir/controller.log"
+  line=$(grep request_time "$dir/controller.log")
+  assert_equal '["GET","shop.example",200,"shop/same-names","shop.apple.80","127.77.0.5:8080"]' \
+    "$(jq -c '[.method, .host, .status, .ingress, .upstream, .upstream_addr]' <<<"$line")"
 }
 
 @test "a 404 names host and path and says that no rule matched" {

@@ -15,12 +15,12 @@ setup() { common_setup; }
 @test "each wrong setting gets a sentence, and the program ends with status 2" {
   POLL_SECONDS=often INGRESS_CLASS='a b' run "$bin/settings"
   assert_equal 2 "$status"
-  assert_contains "$output" 'POLL_SECONDS=often is not a possible value. It is the pause between two polls'
-  assert_contains "$output" 'INGRESS_CLASS=a\ b is not a possible value.'
+  assert_contains "$output" 'POLL_SECONDS=often is not possible. It takes a number of seconds above 0: pause between two polls'
+  assert_contains "$output" 'INGRESS_CLASS=a\ b is not possible. It takes a name: '
 }
 
 @test "a pause of nothing, a port of 70000 and a line end in a path are refused" {
-  for wrong in POLL_SECONDS=0 POLL_SECONDS=0.0 HTTP_PORT=70000 HTTP_PORT=0 STATE_DIR=$'/tmp/a\nb' STATE_DIR=relative; do
+  for wrong in POLL_SECONDS=0 POLL_SECONDS=0.0 HTTP_PORT=70000 HTTP_PORT=0 STATE_DIR=$'/tmp/a\nb' STATE_DIR=relative LISTEN_IPV6=yes; do
     run env "$wrong" "$bin/settings"
     assert_equal 2 "$status" || { echo "$wrong" && false; }
   done

@@ -71,3 +71,26 @@ counts() { # FILTER
   connections=$(ss -Hnt state established '( dport = :8080 )' dst 127.77.0.0/24 | wc -l)
   ((connections >= 1 && connections <= 4)) # at most one from each of 2 workers to each of 2 pods
 }
+
+@test "SIGTERM lets an open request come to its end" {
+  kill -QUIT "$(<"$STATE_DIR/nginx.pid")"
+  wait_for 5 test ! -e "$STATE_DIR/nginx.pid"
+  start_api rules '.ingresses.items[0].spec.rules[0].http.paths[0].path = "/"'
+  start_controller
+  wait_for 5 upload_is_routed
+  mkfifo "$dir/rest"
+  (head -c 1000 /dev/zero && cat "$dir/rest") | ask fruit.example /upload -T - >"$dir/answer" 3>&- &
+  local uploading=$!
+  wait_for 5 eval '[[ $(curl -s 127.77.0.1:8080/counts | jq .bytes) == 1000 ]]'
+  kill -TERM "$controller"
+  wait_for 5 logged 'stopping: serving on'
+  head -c 23 /dev/zero >"$dir/rest"
+  wait "$uploading"
+  assert_equal received "$(<"$dir/answer")"
+  wait "$controller"
+  controller=''
+}
+
+upload_is_routed() {
+  [[ $(ask fruit.example /counts) == '{'* ]]
+}
