@@ -19,7 +19,7 @@ apply() { # FIXTURE [EDIT]
   assert_contains "$output" $'\n+    server_name "new.example";\n'
   refute_contains "$output" config-hash
   assert_contains "$(ask new.example /)" 'No rule'
-  assert_contains "$(ask shop.example /)" 'No rule'
+  assert_contains "$(ask shop.example /x)" 'No rule'
 }
 
 @test "the same configuration again is no change: no output, no reload" {

@@ -18,9 +18,10 @@ common_setup() {
   HTTP_PORT=$(free_port) HTTPS_PORT=$(free_port) ADMIN_PORT=$(free_port)
 }
 
-# Ends what the test has started.
+# Ends what the test has started, and shows the logs if it failed.
 common_teardown() {
   local pid_file
+  [[ -n ${BATS_TEST_COMPLETED-} ]] || tail -n 20 "$dir"/*.log 2>/dev/null || true # there may be none
   for pid_file in "$dir"/*.pid "$STATE_DIR"/nginx.pid; do
     [[ ! -s $pid_file ]] || kill -QUIT "$(<"$pid_file")" 2>/dev/null || true
   done
