@@ -15,11 +15,11 @@ def is_host:
 
 # input: any value / output: whether it has only the characters of a path in RFC 3986, but "%", ";", "'" and "$"
 def has_served_characters:
-  type == "string" and test("\\A/[A-Za-z0-9._~!&()*+,=:@/-]*\\z");
+  type == "string" and length <= 1024 and test("\\A/[A-Za-z0-9._~!&()*+,=:@/-]*\\z");
 
 # input: any value / output: whether it is a path; no part of it is one that a client or nginx would resolve
 def is_path:
-  has_served_characters and length <= 1024 and (test("//|/[.]{1,2}(/|\\z)") | not);
+  has_served_characters and (test("//|/[.]{1,2}(/|\\z)") | not);
 
 # input: any value / output: whether it is a number of a TCP port
 def is_port:
@@ -35,11 +35,11 @@ def is_ipv6: # eight groups, or fewer around one "::" (RFC 4291, section 2.2)
         | [$halves[] | split(":")[]] as $groups
         | all($groups[]; test("\\A[0-9a-fA-F]{1,4}\\z"))
           and (($halves | length) == 1 and ($groups | length) == 8
-            or ($halves | length) == 2 and ($groups | length) <= 7) );
+            or ($halves | length) == 2 and ($groups | length) <= 6) );
 
 # input: any value / output: it as one line of JSON, at most 60 characters, safe to print in a log
 def quoted:
-  tojson
+  (if type == "string" then .[:61] else . end | tojson)
   | [explode[] | if . < 32 or . > 126 then 63 else . end] # "?" for what a terminal might obey
   | implode
   | if length > 60 then .[:57] + "..." else . end;

@@ -1,28 +1,36 @@
 # What is different between two routing models, in words.
 #
 # input:  the old model, then the new one ({} for none)
-# args:   $about: "objects" or "problems"
+# args:   $about: "objects" or "problems"; $most: the greatest number of problems to print
 # output: objects:  one line that names the objects added, changed and removed
 #         problems: a line for each problem that is new, and for each that is gone
 
-# input: [name] / output: "a, b and 3 more", or nothing for none
+# input: [name] / output: "added a, b and 3 more", or nothing for none
 def listed($verb):
   if length == 0 then empty
   else "\($verb) \(.[:8] | join(", "))\(if length > 8 then " and \(length - 8) more" else "" end)"
   end;
 
+# input: - / output: one line; $old and $new are {"Kind namespace/name": resourceVersion}
 def objects($old; $new):
-  [ ($new | keys - ($old | keys) | listed("added")),
-    ([$new | to_entries[] | select($old[.key] and $old[.key] != .value) | .key] | listed("changed")),
-    ($old | keys - ($new | keys) | listed("removed"))
+  [ ([$new | keys[] | select($old[.] == null)] | listed("added")),
+    ([$new | keys[] | select($old[.] != null and $old[.] != $new[.])] | listed("changed")),
+    ([$old | keys[] | select($new[.] == null)] | listed("removed"))
   ]
   | if length == 0 then "settings or templates changed" else join("; ") end;
 
+# input: [problem] / output: {"the problem as a sentence": true, ...}: a set, for quick look-ups
+def sentences:
+  map({("Ingress \(.ingress): \(.message) (\(.reason))"): true}) | add // {};
+
+# input: - / output: lines; $old and $new are sets of sentences
 def problems($old; $new):
-  (($new - $old)[] | "Ingress \(.ingress): \(.message) (\(.reason))"),
-  (($old - $new)[] | "Ingress \(.ingress): no longer so: \(.message) (\(.reason))");
+  [ ($new | keys[] | select($old[.] == null)),
+    ($old | keys[] | select($new[.] == null) | "solved: \(.)")
+  ]
+  | .[:$most][], (length - $most | select(. > 0) | "and \(.) problems more");
 
 . as $old | input as $new
 | if $about == "objects" then objects($old.objects // {}; $new.objects // {})
-  else problems($old.problems // []; $new.problems // [])
+  else problems($old.problems // [] | sentences; $new.problems // [] | sentences)
   end

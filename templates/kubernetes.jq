@@ -35,12 +35,14 @@ def our_ingresses($class; $controller):
 
 # input: a snapshot / output: {"namespace/name": Service, ...}
 def services_by_key:
-  reduce .services.items[] as $service ({}; .[$service | key] = $service);
+  .services.items | map({(key): .}) | add // {};
 
 # input: a snapshot / output: {"namespace/name of the Service": [EndpointSlice, ...], ...}
 def slices_by_service:
-  reduce (.endpointSlices.items | sort_by(.metadata.name))[] as $slice ({};
-    .["\($slice.metadata.namespace)/\($slice.metadata.labels["kubernetes.io/service-name"])"] += [$slice]);
+  def service: .metadata.labels["kubernetes.io/service-name"];
+  .endpointSlices.items
+  | map(select(service)) | group_by("\(.metadata.namespace)/\(service)")
+  | map({("\(.[0].metadata.namespace)/\(.[0] | service)"): sort_by(.metadata.name)}) | add // {};
 
 # input: a Service / output: its ports[] entry that the backend's port {number} or {name} means, or nothing
 #

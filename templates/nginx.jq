@@ -4,7 +4,8 @@
 # output: lines of text for the http block of nginx.conf
 # $ENV:   HTTP_PORT
 
-# input: text / output: the same with "?" for each character that could mean something within a quoted nginx string
+# input: text / output: the same with "?" for each character that could mean something within a quoted nginx string:
+# `"`, `$`, `\`, and all that is not printable ASCII (the test is there because gsub is slow)
 def harmless:
   if test("[^ !#%-\\[\\]-~]") then gsub("[^ !#%-\\[\\]-~]"; "?") else . end;
 
@@ -32,7 +33,7 @@ def answer:
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"
     end;
 
-# input: a location / output: its blocks
+# input: a location / output: its blocks; $exact is {"path": true} for the Exact paths of its server
 #
 # Prefix is meant by path element: /foo is for /foo itself and all below /foo/.
 def location_blocks($exact):
@@ -43,16 +44,21 @@ def location_blocks($exact):
     "    location \(.path + "/" | string) { \(answer) }"
   end;
 
+# input: a path / output: it, and all paths above it, the longest first: "/a/b" => "/a/b", "/a", "/"
+def path_and_above:
+  split("/") as $elements
+  | (range($elements | length; 1; -1) | $elements[:.] | join("/")), "/";
+
 # input: [location] of a server / output: blocks for /foo where only /foo/ is Exact
 #
 # nginx would redirect /foo to /foo/ of its own accord (see "location" in the
 # documentation of ngx_http_core_module), unless /foo has a block too.
 def blocks_against_redirects($exact):
-  . as $locations
+  (map(select(.pathType != "Exact") | {(.path): .}) | add // {}) as $below
   | .[] | select(.pathType == "Exact" and .path != "/" and (.path | endswith("/")))
   | (.path | rtrimstr("/")) as $path
-  | select($exact[$path] or any($locations[]; .pathType == "Prefix" and .path == $path) | not)
-  | first($locations[] | select(.pathType != "Exact" and (.path == "/" or (.path as $prefix | $path | startswith($prefix + "/")))))
+  | select($exact[$path] or $below[$path] | not)
+  | first($path | path_and_above | $below[.] // empty)
   | "    location = \($path | string) { \(answer) }";
 
 # input: a server / output: its block
@@ -72,5 +78,6 @@ def server_block:
     "  }",
     "";
 
-(.upstreams[]? | upstream_block),
-(.servers[]? | server_block)
+input # and not `.`: no input at all must be an error
+| (.upstreams[]? | upstream_block),
+  (.servers[]? | server_block)

@@ -157,7 +157,8 @@ def objects($ingresses; $services; $slices):
       | ($services[.] // empty | entry("Service")), ($slices[.][]? | entry("EndpointSlice")) )
   ] | add // {};
 
-our_ingresses($class; $controller) as $ingresses
+input # and not `.`: no input at all must be an error
+| our_ingresses($class; $controller) as $ingresses
 | services_by_key as $services
 | slices_by_service as $slices
 | [$ingresses[] | claims] as $claims

@@ -35,9 +35,9 @@ teardown() { common_teardown; }
 }
 
 @test "a second demo run finds everything in place" {
-  before=$(kubectl -n bash-ingress get pods -o name)
+  before=$(controller_pods)
   run "$root/test/demo/demo" up
   assert_equal 0 "$status"
   assert_contains "$output" 'It works'
-  assert_equal "$before" "$(kubectl -n bash-ingress get pods -o name)"
+  assert_equal "$before" "$(controller_pods)"
 }

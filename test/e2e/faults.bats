@@ -44,7 +44,7 @@ lose_nothing() { # SECONDS COMMAND...
 # When each pod became ready, and how often it was started.
 readiness() {
   kubectl -n bash-ingress get pods -l "$controller_label" -o json |
-    jq -c '[.items[].status | (.conditions[] | select(.type == "Ready").lastTransitionTime), .containerStatuses[0].restartCount]'
+    jq -c '[.items[] | select(.metadata.deletionTimestamp == null).status | (.conditions[] | select(.type == "Ready").lastTransitionTime), .containerStatuses[0].restartCount]'
 }
 
 @test "while the API server is stopped, requests are answered and the controller stays ready" {

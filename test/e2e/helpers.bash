@@ -23,8 +23,10 @@ explain_failure() {
   kubectl -n bash-ingress exec "$pod" -- sed -n '/--- routes/,$p' /tmp/bash-ingress/live/nginx.conf || true
 }
 
+# The pods that stay: one that ends may take a while to.
 controller_pods() {
-  kubectl -n bash-ingress get pods -l "$controller_label" -o name
+  kubectl -n bash-ingress get pods -l "$controller_label" -o json |
+    jq -r '.items[] | select(.metadata.deletionTimestamp == null) | "pod/\(.metadata.name)"'
 }
 
 controller_logs() { # [KUBECTL_OPTION...]

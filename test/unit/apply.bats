@@ -37,7 +37,7 @@ apply() { # FIXTURE [EDIT]
   run apply broken
   assert_equal '' "$output"
   run apply rules
-  assert_contains "$output" 'Ingress demo/broken: no longer so: Service demo/missing does not exist (ServiceNotFound)'
+  assert_contains "$output" 'solved: Ingress demo/broken: Service demo/missing does not exist (ServiceNotFound)'
 }
 
 @test "a configuration that nginx refuses changes nothing, and the reason is told" {

@@ -48,6 +48,8 @@ assert_json() { # FILTER EXPECTED <JSON
 
 # Each answers with its name, and with what it was asked.
 start_pods() {
+  local cookie
+  printf -v cookie '%03000d' 0
   mkdir -p "$dir/pods"
   cat >"$dir/pods.conf" <<CONF
 pid $dir/pods.pid;
@@ -77,6 +79,8 @@ http {
     listen 127.77.0.5:8080;
     default_type text/plain;
     location / { return 200 "\$pod \$request_method \$request_uri\n"; }
+    location /redirecting { add_header X-Accel-Redirect /elsewhere; return 200 "my own answer\n"; }
+    location /large-header { add_header A $cookie; add_header B $cookie; add_header C $cookie; return 200 "\n"; }
     location /headers { return 200 "Host: \$http_host\nX-Forwarded-For: \$http_x_forwarded_for\nX-Forwarded-Host: \$http_x_forwarded_host\nX-Forwarded-Port: \$http_x_forwarded_port\nX-Forwarded-Proto: \$http_x_forwarded_proto\nX-Real-IP: \$http_x_real_ip\nX-Request-ID: \$http_x_request_id\nConnection: \$http_connection\nUpgrade: \$http_upgrade\nProtocol: \$server_protocol\n"; }
   }
 }

@@ -104,6 +104,20 @@ older_than() { # SECONDS
   (($(ps -o etimes= -p "$(<"$STATE_DIR/nginx.pid")") > $1))
 }
 
+@test "an nginx that serves something else than the live file is told to load it" {
+  start_pods
+  start_api rules
+  start_controller
+  wait_for 5 served fruit.example /apple apple-
+  sed 's/config-hash/config-hush/' "$STATE_DIR/live/nginx.conf" >"$dir/other.conf" # an nginx that does not serve the hash
+  cp "$STATE_DIR/live/nginx.conf" "$dir/right.conf"
+  cp "$dir/other.conf" "$STATE_DIR/live/nginx.conf"
+  kill -HUP "$(<"$STATE_DIR/nginx.pid")"
+  wait_for 5 eval '! curl -sf localhost:$ADMIN_PORT/config-hash'
+  cp "$dir/right.conf" "$STATE_DIR/live/nginx.conf"
+  wait_for 10 curl -sf "localhost:$ADMIN_PORT/config-hash"
+}
+
 @test "a loop that was killed is started again" {
   start_api rules
   start_controller

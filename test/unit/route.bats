@@ -77,3 +77,21 @@ golden() { # FIXTURE
 @test "a Service that changes is a reason, also where it is not served" {
   model broken | assert_json '.objects["Service demo/external"]' '"20"'
 }
+
+@test "no input at all is an error for route, render and apply, and changes nothing" {
+  for step in route render apply; do
+    run "$bin/$step" </dev/null
+    assert_equal 1 "$status"
+    refute_contains "$output" '{'
+  done
+}
+
+@test "4,000 paths of one Ingress, refused or not, take seconds and not minutes" {
+  for path in '/p\(.)/' '/bad \(.)'; do
+    model rules ".ingresses.items[0].spec.rules[0].http.paths = [range(4000) | {path: \"$path\", pathType: \"Exact\",
+      backend: {service: {name: \"apple\", port: {number: 80}}}}]" >"$dir/model.json"
+    timeout 20 "$bin/render" <"$dir/model.json" >"$dir/nginx.conf"
+    timeout 20 jq -r -f "$templates/changes.jq" --arg about problems --argjson most 5 <(echo '{}') "$dir/model.json" >"$dir/changes"
+  done
+  assert_equal 'and 3996 problems more' "$(tail -n 1 "$dir/changes")"
+}

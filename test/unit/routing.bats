@@ -237,6 +237,29 @@ ROWS
   assert_equal 'text/plain' "$(ask fruit.example /nowhere -o /dev/null -w '%{content_type}')"
 }
 
+@test "an answer of our own is plain text, whatever the path looks like" {
+  serve rules
+  assert_equal text/plain "$(ask fruit.example '/%3Cscript%3E.html' -o /dev/null -w '%{content_type}')"
+}
+
+@test "a request line that names a host decides over the Host header, for the pod too" {
+  start_pods
+  serve rules
+  assert_contains "$(curl -s -x "http://127.0.0.1:$HTTP_PORT" -H 'Host: fruit.example' http://shop.example/headers)" 'Host: shop.example'
+}
+
+@test "a pod cannot give nginx orders by its response headers" {
+  start_pods
+  serve rules
+  assert_contains "$(ask shop.example /redirecting)" 'my own answer'
+}
+
+@test "a response header of 9 kB is passed on" {
+  start_pods
+  serve rules
+  assert_equal 200 "$(ask shop.example /large-header -o /dev/null -w '%{http_code}')"
+}
+
 @test "a 503 names the Service and says what it lacks" {
   start_pods
   serve broken
