@@ -13,13 +13,17 @@ def is_host:
   type == "string" and length <= 253
   and test("\\A([*][.])?[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\z");
 
-# input: any value / output: whether it has only the characters of a path in RFC 3986, but "%", ";", "'" and "$"
-def has_served_characters:
-  type == "string" and length <= 1024 and test("\\A/[A-Za-z0-9._~!&()*+,=:@/-]*\\z");
-
-# input: any value / output: whether it is a path; no part of it is one that a client or nginx would resolve
-def is_path:
-  has_served_characters and (test("//|/[.]{1,2}(/|\\z)") | not);
+# input: a path / output: why it is not let in, as the end of a sentence; nothing if it is let in
+#
+# The characters are those of RFC 3986 but "%", ";", "'" and "$". The last rule:
+# no part that a client or nginx would resolve.
+def path_refusal:
+  if length > 1024 then "is longer than 1024 characters"
+  elif test("\\A/[A-Za-z0-9._~!&()*+,=:@/-]*\\z") | not then
+    "holds something that is not served; possible are letters, digits and -._~!&()*+,=:@/"
+  elif test("//|/[.]{1,2}(/|\\z)") then "has //, /./ or /../ in it"
+  else empty
+  end;
 
 # input: any value / output: whether it is a number of a TCP port
 def is_port:

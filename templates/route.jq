@@ -33,11 +33,10 @@ def refusal($ingress; $reason; $message): {ingress: $ingress, reason: $reason, m
 # input: an HTTPIngressPath / output: its claim, or a refusal
 def path_claim($ingress; $host):
   (.path // "" | if . == "" then "/" else . end) as $path
+  | [$path | path_refusal] as $refused
   | {ingress: $ingress, host: $host, path: $path, pathType: "Exact", backend: .backend} as $claim
-  | if ($path | has_served_characters | not) then
-      refusal($ingress; "PathRefused"; "the path \($path | quoted) holds something that is not served; possible are letters, digits and -._~!&()*+,=:@/")
-    elif ($path | is_path | not) then
-      refusal($ingress; "PathRefused"; "the path \($path | quoted) is not served: it has //, /./ or /../ in it, or more than 1024 characters")
+  | if $refused != [] then
+      refusal($ingress; "PathRefused"; "the path \($path | quoted) \($refused[0])")
     elif .pathType == "Exact" then
       $claim
     else # Prefix, and ImplementationSpecific likewise; a trailing slash means nothing there

@@ -38,11 +38,11 @@ readme_commands() { # KIND
   awk -v start="\`\`\`bash $1" '$0 == start { inside = 1; next } /^```/ { inside = 0 } inside' "$BATS_TEST_DIRNAME/../../README.md"
 }
 
-# Prints a TCP port that nothing listens on.
+# Prints a TCP port that nothing listens on, below those that the kernel gives to outgoing connections.
 free_port() {
   local port
   while true; do
-    port=$((RANDOM % 20000 + 20000))
+    port=$((RANDOM % 20000 + 10000))
     (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
   done
   echo "$port"

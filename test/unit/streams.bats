@@ -54,6 +54,28 @@ counts() { # FILTER
   wait "$!"
 }
 
+lingering_workers() {
+  pgrep -P "$(<"$STATE_DIR/nginx.pid")" -f 'shutting down' | wc -l
+}
+
+@test "of the workers that were replaced and still have requests, only the newest stay" {
+  for round in 1 2 3 4 5; do
+    ask fruit.example /events -N --max-time 60 >"$dir/events-$round" 3>&- &
+    streams+=("$!")
+    wait_for 5 grep -q 'data: 1' "$dir/events-$round"
+    model rules ".ingresses.items[0].spec.rules[0] = {host: \"fruit.example\", http: {paths: [{path: \"/\", pathType: \"Prefix\",
+      backend: {service: {name: \"apple\", port: {number: 80}}}}, {path: \"/round-$round\", pathType: \"Exact\",
+      backend: {service: {name: \"apple\", port: {number: 80}}}}]}}" | tee "$dir/model.json" | "$bin/render" |
+      LINGER_WORKERS=2 "$bin/apply" "$dir/model.json" >>"$dir/apply.log" 2>&1
+  done
+  grep -q 'more than 2 replaced workers still have requests: ending the oldest' "$dir/apply.log"
+  wait_for 5 eval '(($(lingering_workers) <= 3))' # two, and that of the last reload
+  kill -0 "${streams[-1]}"
+  run kill -0 "${streams[0]}"
+  assert_equal 1 "$status"
+  kill "${streams[@]:2}"
+}
+
 @test "a POST that a pod took and did not answer is not sent to another pod" {
   for _ in {1..5}; do
     assert_equal 502 "$(ask fruit.example /drop -X POST --data body -o /dev/null -w '%{http_code}')"
