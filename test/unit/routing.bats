@@ -23,6 +23,10 @@ assert_answers() {
     fruit.example /apple/x/y      apple
     fruit.example /apple?a=b      apple
     fruit.example /apples         404
+    fruit.example /%61pple        apple
+    fruit.example //apple         apple
+    fruit.example /x/../apple     apple
+    fruit.example /apple/../x     404
     fruit.example /app            404
     fruit.example /APPLE          404
     fruit.example /banana         banana
