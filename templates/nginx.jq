@@ -19,7 +19,7 @@ def string: "\"\(harmless)\"";
 # is on its way, so nginx must be the first.
 def upstream_block:
   "  upstream \(.name | string) {",
-  (.endpoints[] | "    server \(.) max_fails=0;"),
+  (.endpoints[] | "    server \(string) max_fails=0;"),
   "    keepalive 32;",
   "    keepalive_timeout 4s;",
   "  }",
@@ -70,7 +70,7 @@ def server_block:
     "    listen [::]:\($ENV.HTTP_PORT)\($default);",
     "    server_name \(
       if .host == "" then "_"
-      elif .host | startswith("*.") then "\"~^[^.]+\(.host[1:] | gsub("[.]"; "[.]"))$\"" # one label, unlike nginx's own "*."
+      elif .host | startswith("*.") then "\"~^[^.]+\(.host[1:] | harmless | gsub("[.]"; "[.]"))$\"" # one label, unlike nginx's own "*."
       else .host | string
       end);",
     (.locations[] | location_blocks($exact)),

@@ -18,7 +18,7 @@ teardown() { common_teardown; }
   run timeout 120 bash -e "$BATS_TEST_TMPDIR/things"
   echo "$output"
   assert_equal 0 "$status"
-  assert_contains "$output" '+    server 10.'                             # 1
+  assert_contains "$output" '+    server "10.'                            # 1
   assert_equal 3 "$(grep -c 'Hello from apple' <<<"$output")"             # 2, 3, 4
   assert_contains "$output" 'Service demo/no-such-service does not exist' # 3
   assert_contains "$output" '"servers": ['                                # 5

@@ -15,7 +15,7 @@ apply() { # FIXTURE [EDIT]
     | del(.ingresses.items[] | select(.metadata.namespace == "shop"))'
   assert_equal 0 "$status"
   assert_contains "$output" 'apply: new configuration: added Ingress demo/new; changed EndpointSlice demo/apple-a; removed EndpointSlice shop/apple-a, Ingress shop/same-names, Service shop/apple'
-  assert_contains "$output" $'\n-    server 127.77.0.2:8080 max_fails=0;\n'
+  assert_contains "$output" $'\n-    server "127.77.0.2:8080" max_fails=0;\n'
   assert_contains "$output" $'\n+    server_name "new.example";\n'
   refute_contains "$output" config-hash
   assert_contains "$(ask new.example /)" 'No rule'
