@@ -11,7 +11,7 @@ FROM docker.io/library/debian:forky-slim
 RUN set -eu; \
     apt-get update; \
     DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-        gettext-base jq kubectl nginx; \
+        gettext-base jq kubectl nginx openssl; \
     rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*; \
     find / -xdev -type f -perm /6000 -exec chmod a-s {} +
 

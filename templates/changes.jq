@@ -21,7 +21,7 @@ def objects($old; $new):
 
 # input: [problem] / output: {"the problem as a sentence": true, ...}: a set, for quick look-ups
 def sentences:
-  map({("Ingress \(.ingress): \(.message) (\(.reason))"): true}) | add // {};
+  map({("\(if .ingress then "Ingress \(.ingress): " else "" end)\(.message) (\(.reason))"): true}) | add // {};
 
 # input: - / output: lines; $old and $new are sets of sentences
 def problems($old; $new):

@@ -1,11 +1,28 @@
 # What the Kubernetes objects say, in the words of the API and nothing more.
 include "allow";
 
+# input: anything / output: a refusal: why a part of an Ingress is not served as it says
+def refusal($ingress; $reason; $message): {ingress: $ingress, reason: $reason, message: $message};
+
 # input: an object / output: "namespace/name"
 def key: "\(.metadata.namespace)/\(.metadata.name)";
 
 # input: an object / output: a sort key that puts the oldest first, then by namespace/name
 def age: [.metadata.creationTimestamp, .metadata.namespace, .metadata.name];
+
+# input: a list / output: why it may not be the whole list of that kind, as the end of a sentence; nothing if it is whole
+#
+# What a list must have, by the Kubernetes API conventions (lists and paging):
+# the kind that was asked for, an array of items, a resourceVersion, and no
+# continue token, which would say that this is only the first page.
+def doubts($kind):
+  if type != "object" then "it is no object"
+  elif .kind != $kind then "its kind is \(.kind | tojson), not \($kind)"
+  elif (.items | type) != "array" then "it has no items"
+  elif (.metadata.resourceVersion // "") == "" then "it has no resourceVersion"
+  elif (.metadata.continue // "") != "" then "it is only the first page of a longer one"
+  else empty
+  end;
 
 # input: a snapshot / output: {"bash": true, ...}: the names of the IngressClasses that are ours
 #

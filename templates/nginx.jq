@@ -2,7 +2,7 @@
 #
 # input:  the model that route.jq describes; {} (no servers) while nothing is known yet
 # output: lines of text for the http block of nginx.conf
-# $ENV:   HTTP_PORT
+# $ENV:   HTTP_PORT, HTTPS_PORT, STATE_DIR
 
 # input: text / output: the same with "?" for each character that could mean something within a quoted nginx string:
 # `"`, `$`, `\`, and all that is not printable ASCII (the test is there because gsub is slow)
@@ -25,10 +25,49 @@ def upstream_block:
   "  }",
   "";
 
+# input: {host, files} / output: the nginx.conf for the certificates: which file for which name in the TLS handshake
+#
+# $number is 1 for the first certificate of a host; for one of another algorithm,
+# 2. A host with only one has it twice.
+def certificate_maps($default; $number):
+  def entry: "    \(.host | string) \(.files[$number - 1] // .files[0] | string);";
+  "  map $wildcard_name $wildcard_certificate_\($number) {",
+  "    default \($default | string);",
+  (.[] | select(.host | startswith("*")) | entry),
+  "  }",
+  "  map $ssl_server_name $certificate_\($number) {",
+  "    default $wildcard_certificate_\($number);",
+  (.[] | select(.host | startswith("*") | not) | entry),
+  "  }",
+  "";
+
+# input: [{host, files}] / output: 1, and 2 if some host has two files
+def numbers:
+  1, (if any(.[]; .files | length > 1) then 2 else empty end);
+
+# input: a number / output: the directives that use that certificate
+def certificate_directives:
+  "    ssl_certificate \($ENV.STATE_DIR)/keys/$certificate_\(.);",
+  "    ssl_certificate_key \($ENV.STATE_DIR)/keys/$certificate_\(.);";
+
+# input: the name of an upstream / output: the name under which its Service has a certificate, if it has one
+def service_name:
+  split(".") | "\(.[1]).\(.[0]).svc" | string;
+
+# input: a location with an upstream / output: the directives that pass a request on, by the protocol that the pods speak
+def pass:
+  .upstream as $name
+  | if .protocol == "HTTPS" then "proxy_ssl_name \($name | service_name); proxy_pass \("https://" + $name | string);"
+    elif .protocol == "GRPC" then "grpc_pass \("grpc://" + $name | string);"
+    elif .protocol == "GRPCS" then "grpc_ssl_name \($name | service_name); grpc_pass \("grpcs://" + $name | string);"
+    else "proxy_pass \("http://" + $name | string);"
+    end;
+
 # input: a location / output: the directives that answer
 def answer:
   if .ingress then "set $ingress \(.ingress | string); " else "" end
-  + if .upstream then "proxy_pass \("http://" + .upstream | string);"
+  + if .redirect then "if ($scheme = http) { return 308 https://$host$request_uri; } " else "" end
+  + if .upstream then pass
     elif .status then "return \(.status) \"\("\(.message): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"
     end;
@@ -61,23 +100,32 @@ def blocks_against_redirects($exact):
   | first($path | path_and_above | $below[.] // empty)
   | "    location = \($path | string) { \(answer) }";
 
-# input: a server / output: its block
-def server_block:
+# input: a server / output: its block; $tls are the directives for TLS
+#
+# Only the default server has them: it is the one that takes the handshake, and
+# its memory for that is needed only once.
+def server_block($tls):
   (if .host == "" then " default_server" else "" end) as $default
   | (.locations | map(select(.pathType == "Exact") | {(.path): true}) | add // {}) as $exact
   | "  server {",
     "    listen \($ENV.HTTP_PORT)\($default);",
     "    listen [::]:\($ENV.HTTP_PORT)\($default);",
+    "    listen \($ENV.HTTPS_PORT) ssl\($default);",
+    "    listen [::]:\($ENV.HTTPS_PORT) ssl\($default);",
     "    server_name \(
       if .host == "" then "_"
       elif .host | startswith("*.") then "\"~^[^.]+\(.host[1:] | harmless | gsub("[.]"; "[.]"))$\"" # one label, unlike nginx's own "*."
       else .host | string
       end);",
+    (if .host == "" then $tls[] else empty end),
     (.locations[] | location_blocks($exact)),
     (.locations | blocks_against_redirects($exact)),
     "  }",
     "";
 
 input # and not `.`: no input at all must be an error
+| (.certificates // []) as $certificates
+| [$certificates | numbers | certificate_directives] as $tls
 | (.upstreams[]? | upstream_block),
-  (.servers[]? | server_block)
+  (.defaultCertificate // "default.pem" | . as $default | $certificates | certificate_maps($default; numbers)),
+  (.servers[]? | server_block($tls))

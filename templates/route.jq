@@ -1,12 +1,18 @@
 # Snapshot in, routing model out: every decision about who serves which request.
 #
-# input:  {ingresses, ingressClasses, services, endpointSlices}, the lists that fetch read
+# input:  {ingresses, ingressClasses, services, endpointSlices, certificates}, as fetch read them
 # args:   $class, $controller: which Ingresses are ours
+#         $default_secret: "namespace/name" of the Secret for hosts without a certificate, or ""
+#         $ssl_redirect: "on" or "off", what counts for Ingresses that do not say it
 # output: {
 #   servers: [{host, locations: [{path, pathType, ingress, upstream}                   served by pods
 #                              | {path, pathType, ingress, status, reason, message}  an error of ours
 #                             ]}],
+#             with redirect: true if its HTTP clients are sent to HTTPS,
+#             and with protocol: HTTPS, GRPC or GRPCS if its pods do not speak HTTP
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],
+#   certificates: [{host, files: [a key pair for each algorithm]}],
+#   defaultCertificate: a file, or null for the one that is made at start,
 #   problems: [{ingress, reason, message}],
 #   objects: {"Kind namespace/name": resourceVersion}      all that this was made of
 # }
@@ -21,59 +27,65 @@
 #   winner    an answered claim that has its host, path and type to itself
 #   location  what the model shows of a winner
 #
-# and at each stage it may become a refusal: {ingress, reason, message}.
+# and at each stage it may become a refusal: {ingress, reason, message}. The
+# certificates go a way of their own (tls.jq).
 include "allow";
 include "kubernetes";
-
-# input: anything / output: a refusal
-def refusal($ingress; $reason; $message): {ingress: $ingress, reason: $reason, message: $message};
+include "annotations";
+include "tls";
 
 # --- 1. claims
 
+# input: an Ingress / output: what all its claims for the host have in common: {ingress, host}, and protocol and redirect if need be
+def claim($host):
+  {ingress: key, host: $host}
+  + (backend_protocol | if . == "HTTP" then {} else {protocol: .} end)
+  + (if redirects($host; $ssl_redirect) then {redirect: true} else {} end);
+
 # input: an HTTPIngressPath / output: its claim, or a refusal
-def path_claim($ingress; $host):
+def path_claim($claim):
   (.path // "" | if . == "" then "/" else . end) as $path
   | [$path | path_refusal] as $refused
-  | {ingress: $ingress, host: $host, path: $path, pathType: "Exact", backend: .backend} as $claim
+  | ($claim + {path: $path, pathType: "Exact", backend: .backend}) as $exact
   | if $refused != [] then
-      refusal($ingress; "PathRefused"; "the path \($path | quoted) \($refused[0])")
+      refusal($claim.ingress; "PathRefused"; "the path \($path | quoted) \($refused[0])")
     elif .pathType == "Exact" then
-      $claim
+      $exact
     else # Prefix, and ImplementationSpecific likewise; a trailing slash means nothing there
-      $claim + {pathType: "Prefix", path: ($path | if . == "/" then . else rtrimstr("/") end)}
+      $exact + {pathType: "Prefix", path: ($path | if . == "/" then . else rtrimstr("/") end)}
     end;
 
 # input: an IngressRule / output: the claims of its paths
 def rule_claims($ingress):
   (.host // "") as $host
   | if $host == "" or ($host | is_host) then
-      .http.paths[]? | path_claim($ingress; $host)
+      ($ingress | claim($host)) as $claim
+      | .http.paths[]? | path_claim($claim)
     else
-      refusal($ingress; "HostRefused"; "the host \($host | quoted) is no DNS name")
+      refusal($ingress | key; "HostRefused"; "the host \($host | quoted) is no DNS name")
     end;
 
 # input: an Ingress / output: a claim of type Default for each of its hosts, for any host if it has no rules
 def default_claims:
-  key as $ingress
-  | .spec.defaultBackend as $backend
+  . as $ingress
   | [.spec.rules[]? | .host // ""] | if length == 0 then [""] else unique end
-  | .[] | select(. == "" or is_host)
-  | {ingress: $ingress, host: ., path: "/", pathType: "Default", backend: $backend};
+  | .[] | select(. == "" or is_host) | . as $host
+  | ($ingress | claim($host)) + {path: "/", pathType: "Default", backend: $ingress.spec.defaultBackend};
 
 # input: an Ingress / output: all its claims and refusals
 def claims:
-  key as $ingress
+  . as $ingress
   | (.spec.rules[]? | rule_claims($ingress)),
     default_claims,
-    (select(.spec.tls) | refusal($ingress; "TLSNotServed"; "spec.tls is not served yet: its hosts answer over HTTP only"));
+    annotation_refusals;
 
 # --- 2. who answers
 
 # input: anything / output: what a claim gets that no pod answers
 def error_answer($status; $reason; $message): {status: $status, reason: $reason, message: $message};
 
-# input: a Service, or null if there is none / output: who answers for its port {name} or {number}
-def service_answer($key; $port):
+# input: a Service, or null if there is none / output: who answers for its port {name} or {number}, spoken to by the protocol
+def service_answer($key; $port; $protocol):
   ($port.name // $port.number | if is_name then . else quoted end) as $wanted
   | if . == null then
       error_answer(503; "ServiceNotFound"; "Service \($key) does not exist")
@@ -86,7 +98,7 @@ def service_answer($key; $port):
         elif ($found.protocol // "TCP") != "TCP" then
           error_answer(503; "ServicePortNotTCP"; "port \($wanted) of Service \($key) is not TCP")
         else
-          {upstream: "\($key | sub("/"; ".")).\($found.port)", port: $found}
+          {upstream: "\($key | sub("/"; ".")).\($found.port)\(if $protocol then "." + ($protocol | ascii_downcase) else "" end)", port: $found}
         end
     end
   | .service = $key;
@@ -95,6 +107,7 @@ def service_answer($key; $port):
 def answered($services):
   (.ingress | split("/")[0]) as $namespace # a backend is in the namespace of its Ingress
   | .backend as $backend
+  | .protocol as $protocol
   | del(.backend)
   + if $backend == null and .pathType == "Default" then
       {}
@@ -104,7 +117,7 @@ def answered($services):
       error_answer(503; "ServiceRefused"; "\($backend.service.name | quoted) is no name of a Service")
     else
       "\($namespace)/\($backend.service.name)" as $key
-      | $services[$key] | service_answer($key; $backend.service.port // {})
+      | $services[$key] | service_answer($key; $backend.service.port // {}; $protocol)
     end;
 
 # --- 3. winners
@@ -130,7 +143,7 @@ def winners:
   | ( $paths | group_by([-(.path | length), .path, .pathType])[] | first_wins ),
     ( if any($paths[]; .path == "/" and .pathType == "Prefix") then empty
       elif ($given | length) > 0 then $given | first_wins
-      else $defaults[0] | .ingress = null
+      else $defaults[0] | .ingress = null | del(.protocol, .redirect)
       end );
 
 # --- 4. model
@@ -144,22 +157,25 @@ def upstreams($slices):
 # input: a winner / output: the location that the model shows; $ready is {"upstream name": true, ...}
 def location($ready):
   if .upstream == null or $ready[.upstream] then .
-  else . + error_answer(503; "NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port.port)") | del(.upstream)
+  else . + error_answer(503; "NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port.port)")
   end
+  | if .status then del(.upstream, .protocol) else . end
   | del(.host, .service, .port);
 
 # input: [winner] / output: {"Kind namespace/name": resourceVersion, ...} of all that counts
-def objects($ingresses; $services; $slices):
+def objects($ingresses; $services; $slices; $certificates):
   def entry($kind): {"\($kind) \(key)": (.metadata.resourceVersion // "")};
   [ ($ingresses[] | entry("Ingress")),
     ( [.[].service // empty] | unique[]
-      | ($services[.] // empty | entry("Service")), ($slices[.][]? | entry("EndpointSlice")) )
+      | ($services[.] // empty | entry("Service")), ($slices[.][]? | entry("EndpointSlice")) ),
+    ($certificates[] | {"Secret \(.secret)": .resourceVersion})
   ] | add // {};
 
 input # and not `.`: no input at all must be an error
 | our_ingresses($class; $controller) as $ingresses
 | services_by_key as $services
 | slices_by_service as $slices
+| certificates_by_secret as $secrets
 | [$ingresses[] | claims] as $claims
 | [$claims[] | select(.reason)] as $refused
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
@@ -170,9 +186,14 @@ input # and not `.`: no input at all must be an error
 | ($winners | upstreams($slices) | map(select(.endpoints != []))) as $upstreams
 | ($upstreams | map({(.name): true}) | add // {}) as $ready
 | ($winners | group_by(.host) | map({host: .[0].host, locations: map(location($ready))})) as $servers
+| [$ingresses | certificates($secrets)] as $certificates
+| [default_certificate($default_secret; $secrets)] as $default_certificate
 | {
     servers: $servers,
     upstreams: $upstreams,
-    problems: [$refused[], $lost[], ($servers[].locations[] | select(.reason))] | map({ingress, reason, message}) | unique,
-    objects: ($winners | objects($ingresses; $services; $slices))
+    certificates: [$certificates[] | select(.files)],
+    defaultCertificate: ($default_certificate[0] | strings // null),
+    problems: [$refused[], $lost[], ($servers[].locations[] | select(.reason)), (($certificates, $default_certificate)[] | objects | select(.reason))]
+      | map({ingress, reason, message}) | unique,
+    objects: ($winners | objects($ingresses; $services; $slices; $secrets))
   }

@@ -136,6 +136,7 @@ http {
 }
 CONF
   cluster_is "$@"
+  echo '{"kind": "SecretList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": []}' >"$api/secrets"
   nginx -e stderr -c "$dir/api.conf"
   export KUBECONFIG=$dir/kubeconfig
   cat >"$KUBECONFIG" <<CONFIG

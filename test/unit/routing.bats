@@ -217,12 +217,6 @@ ROWS
   assert_contains "$(curl -s -H 'Host: fruit.example' "http://[::1]:$HTTP_PORT/apple")" apple-
 }
 
-@test "HTTPS is refused at the handshake, as long as there are no certificates" {
-  serve rules
-  run curl -sk --max-time 5 "https://127.0.0.1:$HTTPS_PORT/"
-  assert_equal 35 "$status" # curl: TLS handshake failed
-}
-
 @test "each request leaves a line in the log, as JSON if that is wanted" {
   start_pods
   start_api rules

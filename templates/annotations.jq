@@ -1,0 +1,35 @@
+# The annotations that are understood: some of those of ingress-nginx, for a whole Ingress each.
+include "allow";
+include "kubernetes";
+
+# input: an Ingress / output: the value of an annotation, or null
+def annotation($name):
+  .metadata.annotations["nginx.ingress.kubernetes.io/\($name)"];
+
+# input: an Ingress / output: true, false, or null if the annotation is not there or has another value
+def flag($name):
+  {"true": true, "false": false}[annotation($name) // ""];
+
+# input: an Ingress / output: the protocol that its pods speak: HTTP, HTTPS, GRPC or GRPCS
+def backend_protocol:
+  annotation("backend-protocol") // "" | ascii_upcase
+  | if . == "HTTPS" or . == "GRPC" or . == "GRPCS" then . else "HTTP" end;
+
+# input: an Ingress / output: whether HTTP clients of the host are sent to HTTPS
+#
+# force-ssl-redirect says so for all, for what ends TLS before us; ssl-redirect for the hosts in spec.tls.
+def redirects($host; $default):
+  flag("force-ssl-redirect") == true
+  or ( flag("ssl-redirect") as $wanted
+       | (if $wanted == null then $default == "on" else $wanted end)
+         and any(.spec.tls[]?; (.hosts // []) | . == [] or any(.[]; . == $host or . == ($host | sub("\\A[^.]+"; "*")))) );
+
+# input: an Ingress / output: a refusal for each of these annotations that has an impossible value
+def annotation_refusals:
+  def refuse($name; $possible):
+    annotation($name) as $value
+    | select($value != null)
+    | refusal(key; "AnnotationRefused"; "the annotation nginx.ingress.kubernetes.io/\($name) is \($value | quoted), and possible are \($possible)");
+  (("ssl-redirect", "force-ssl-redirect") as $name | select(flag($name) == null) | refuse($name; "\"true\" and \"false\"")),
+  ( select(annotation("backend-protocol") // "HTTP" | ascii_upcase | IN("HTTP", "HTTPS", "GRPC", "GRPCS") | not)
+    | refuse("backend-protocol"; "HTTP, HTTPS, GRPC and GRPCS") );

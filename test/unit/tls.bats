@@ -1,0 +1,429 @@
+# Which certificate a client gets, with real nginx, and what becomes of the private keys.
+load helpers
+
+setup() {
+  common_setup
+  start_pods
+  start_api rules
+}
+teardown() { common_teardown; }
+
+# --- the cluster
+
+# Makes $dir/NAME.crt and NAME.key: a certificate for the hosts, with commas
+# between, that it signs itself. Its subject is its name, by which the tests know it.
+make_pair() { # NAME HOSTS ALGORITHM
+  local algorithm=(rsa:2048)
+  case $3 in
+    ecdsa) algorithm=(ec -pkeyopt ec_paramgen_curve:P-256) ;;
+    rsa:*) algorithm=("$3") ;;
+  esac
+  openssl req -x509 -newkey "${algorithm[@]}" -nodes -days 1 -subj "/CN=$1" -addext "subjectAltName=DNS:${2//,/,DNS:}" \
+    -keyout "$dir/$1.key" -out "$dir/$1.crt" 2>/dev/null
+}
+
+# Adds a Secret with these files, or replaces it.
+add_secret() { # NAMESPACE/NAME CERTIFICATE_FILE KEY_FILE
+  local version=$((RANDOM * 32768 + RANDOM))
+  jq -c --arg name "$1" --arg version "$version" --rawfile certificate "$2" --rawfile key "$3" '
+    ($name | split("/")) as [$namespace, $name]
+    | .metadata.resourceVersion = $version
+    | .items |= (map(select([.metadata.namespace, .metadata.name] != [$namespace, $name]))
+      + [{metadata: {namespace: $namespace, name: $name, uid: "00000000-0000", resourceVersion: $version}, type: "kubernetes.io/tls",
+          data: {"tls.crt": ($certificate | @base64), "tls.key": ($key | @base64)}}])' "$api/secrets" >"$api/secrets.new"
+  mv "$api/secrets.new" "$api/secrets"
+}
+
+add_pair() { # NAMESPACE/NAME HOSTS [ALGORITHM]
+  local name=${1//\//-}
+  make_pair "$name" "$2" "${3:-ecdsa}"
+  add_secret "$1" "$dir/$name.crt" "$dir/$name.key"
+}
+
+# The cluster is the fixture "rules" and an Ingress for each line: NAMESPACE/NAME, as JSON what its spec has.
+ingresses_are() {
+  local name spec edit='.'
+  while read -r name spec; do
+    [[ -n $name && $name != '#'* ]] || continue
+    edit+=" | .ingresses.items += [{metadata: {namespace: \"${name%/*}\", name: \"${name#*/}\", creationTimestamp: \"2027\"},
+      spec: ({ingressClassName: \"bash\"} + $spec)}]"
+  done
+  cluster_is rules "$edit"
+}
+
+# One pass, and nginx if it does not run yet.
+go_live() {
+  "$bin/fetch" >"$dir/snapshot.json"
+  "$bin/route" <"$dir/snapshot.json" >"$dir/model.json"
+  "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >>"$dir/apply.log" 2>&1
+  [[ -s $STATE_DIR/nginx.pid ]] || nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
+  wait_for 5 curl -sf "localhost:$ADMIN_PORT/healthz"
+}
+
+# --- the client
+
+# Prints the subject of the certificate that nginx shows for the name in the handshake; "-" for none.
+certificate_for() { # HOST [S_CLIENT_OPTION...]
+  local name=(-servername "$1")
+  [[ $1 != - ]] || name=(-noservername)
+  openssl s_client -connect "127.0.0.1:$HTTPS_PORT" "${name[@]}" "${@:2}" </dev/null 2>/dev/null |
+    openssl x509 -noout -subject | sed 's/.*CN *= *//; s/^bash-ingress default.*/default/'
+}
+
+# Each row: the name in the handshake, and the certificate; more words are options of s_client.
+assert_certificates() {
+  local host expected options
+  while read -r host expected options; do
+    [[ -n $host && $host != '#'* ]] || continue
+    # shellcheck disable=SC2086 # each word is an option
+    assert_equal "$host: $expected" "$host: $(certificate_for "$host" $options)"
+  done
+}
+
+ask_tls() { # HOST PATH [CURL_OPTION...]
+  curl -sk --max-time 10 --connect-to "::127.0.0.1:$HTTPS_PORT" "${@:3}" "https://$1$2"
+}
+
+problems() {
+  jq -r '.problems[] | "\(.reason): \(.message)"' "$dir/model.json"
+}
+
+# --- certificates
+
+@test "the name in the handshake chooses the certificate: exact, wildcard of one label, default" {
+  add_pair demo/exact a.example
+  add_pair demo/wild '*.wild.example'
+  add_pair demo/below b.wild.example
+  add_pair demo/two c.example,d.example
+  ingresses_are <<'ROWS'
+    demo/one {tls: [{hosts: ["a.example"], secretName: "exact"}, {hosts: ["*.wild.example"], secretName: "wild"}]}
+    demo/two {tls: [{hosts: ["b.wild.example"], secretName: "below"}, {hosts: ["c.example", "d.example"], secretName: "two"}]}
+ROWS
+  go_live
+  assert_certificates <<'ROWS'
+    # name            certificate
+    a.example         demo-exact
+    A.Example         demo-exact
+    x.wild.example    demo-wild
+    b.wild.example    demo-below
+    x.y.wild.example  default
+    wild.example      default
+    c.example         demo-two
+    d.example         demo-two
+    other.example     default
+    -                 default
+ROWS
+}
+
+@test "Secrets of the same name in two namespaces are two Secrets" {
+  add_pair demo/tls a.example
+  add_pair shop/tls b.example
+  ingresses_are <<'ROWS'
+    demo/one {tls: [{hosts: ["a.example"], secretName: "tls"}]}
+    shop/two {tls: [{hosts: ["b.example"], secretName: "tls"}]}
+ROWS
+  go_live
+  assert_certificates <<'ROWS'
+    a.example  demo-tls
+    b.example  shop-tls
+ROWS
+}
+
+@test "spec.tls without hosts is for the hosts of the rules, or else for those in the certificate" {
+  add_pair demo/rules a.example,elsewhere.example
+  add_pair demo/names 'c.example,*.d.example'
+  ingresses_are <<'ROWS'
+    demo/one {tls: [{secretName: "rules"}], rules: [{host: "a.example"}, {host: "b.example"}]}
+    demo/two {tls: [{secretName: "names"}]}
+ROWS
+  go_live
+  assert_certificates <<'ROWS'
+    a.example          demo-rules
+    b.example          demo-rules
+    elsewhere.example  default
+    c.example          demo-names
+    x.d.example        demo-names
+ROWS
+  assert_equal 'CertificateNameMismatch: the certificate in Secret demo/rules is not for host b.example, so clients may refuse it' "$(problems | grep Mismatch)"
+}
+
+@test "a host can have an RSA and an ECDSA certificate, and the client's choice counts" {
+  add_pair demo/rsa a.example rsa
+  add_pair demo/ecdsa a.example ecdsa
+  ingresses_are <<'ROWS'
+    demo/one {tls: [{hosts: ["a.example"], secretName: "rsa"}]}
+    shop/two {tls: [{hosts: ["a.example", "b.example"]}]}
+    demo/two {tls: [{hosts: ["a.example"], secretName: "ecdsa"}]}
+ROWS
+  go_live
+  assert_certificates <<'ROWS'
+    a.example  demo-rsa    -tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256
+    a.example  demo-ecdsa  -tls1_2 -cipher ECDHE-ECDSA-AES128-GCM-SHA256
+    a.example  demo-ecdsa  -tls1_3
+    a.example  demo-rsa    -tls1_3 -sigalgs rsa_pss_rsae_sha256
+    b.example  default
+ROWS
+  assert_equal '' "$(problems | grep Certificate)"
+}
+
+@test "of two certificates of the same algorithm for one host, that of the older Ingress counts" {
+  add_pair demo/older a.example
+  add_pair shop/newer a.example
+  ingresses_are <<'ROWS'
+    demo/one {tls: [{hosts: ["a.example"], secretName: "older"}]}
+    shop/two {tls: [{hosts: ["a.example"], secretName: "newer"}]}
+ROWS
+  go_live
+  assert_equal demo-older "$(certificate_for a.example)"
+  assert_equal 'CertificateTaken: host a.example already has the certificate of Secret demo/older, by Ingress demo/one' "$(problems | grep CertificateTaken)"
+}
+
+@test "the whole chain in a Secret is sent" {
+  make_pair authority authority.example rsa
+  make_pair leaf a.example ecdsa
+  cat "$dir/authority.crt" >>"$dir/leaf.crt"
+  add_secret demo/chain "$dir/leaf.crt" "$dir/leaf.key"
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "chain"}]}'
+  go_live
+  assert_equal 2 "$(openssl s_client -connect "127.0.0.1:$HTTPS_PORT" -servername a.example -showcerts </dev/null 2>/dev/null | grep -c 'BEGIN CERTIFICATE')"
+}
+
+@test "a Secret of another type serves as well, if it has the two keys" {
+  add_pair demo/opaque a.example
+  sed -i 's|kubernetes.io/tls|Opaque|' "$api/secrets"
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "opaque"}]}'
+  go_live
+  assert_equal demo-opaque "$(certificate_for a.example)"
+}
+
+@test "DEFAULT_TLS_SECRET is for the hosts that have no certificate, and the one made at start for its failure" {
+  export DEFAULT_TLS_SECRET=shop/fallback
+  add_pair shop/fallback fallback.example
+  go_live
+  assert_equal shop-fallback "$(certificate_for a.example)"
+  assert_equal shop-fallback "$(certificate_for -)"
+  add_secret shop/fallback <(echo x) <(echo y)
+  go_live
+  assert_equal default "$(certificate_for a.example)"
+  assert_equal 'CertificateInvalid: DEFAULT_TLS_SECRET: Secret shop/fallback: its tls.crt holds no certificate in PEM form' "$(problems | grep DEFAULT)"
+}
+
+@test "a key pair that cannot be used harms its host only, and the problem says what is wrong" {
+  add_pair demo/good good.example
+  openssl x509 -in "$dir/demo-good.crt" -signkey "$dir/demo-good.key" -days -1 -out "$dir/expired.crt" 2>/dev/null
+  add_secret demo/expired "$dir/expired.crt" "$dir/demo-good.key"
+  add_pair demo/short short.example rsa:1024
+  add_pair demo/other other.example rsa
+  add_secret demo/mismatched "$dir/demo-good.crt" "$dir/demo-other.key"
+  add_secret demo/garbage <(echo garbage) "$dir/demo-good.key"
+  add_secret demo/keyless "$dir/demo-good.crt" <(echo garbage)
+  add_secret demo/empty /dev/null /dev/null
+  openssl pkey -in "$dir/demo-good.key" -aes256 -passout pass:secret -out "$dir/encrypted.key"
+  add_secret demo/encrypted "$dir/demo-good.crt" "$dir/encrypted.key"
+  add_secret demo/torn <(head -n 4 "$dir/demo-good.crt") "$dir/demo-good.key"
+  add_secret demo/badchain <(cat "$dir/demo-good.crt" && printf -- '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n') "$dir/demo-good.key"
+  ingresses_are < <(for name in good expired short mismatched garbage keyless empty encrypted torn badchain missing; do
+    printf 'demo/%s {tls: [{hosts: ["%s.example"], secretName: "%s"}]}\n' "$name" "$name" "$name"
+  done)
+  go_live
+  assert_certificates <<'ROWS'
+    good.example        demo-good
+    expired.example     default
+    short.example       default
+    mismatched.example  default
+    garbage.example     default
+    keyless.example     default
+    empty.example       default
+    encrypted.example   default
+    torn.example        default
+    badchain.example    default
+    missing.example     default
+ROWS
+  consequence='its hosts have the default certificate'
+  assert_equal "\
+CertificateExpired: Secret demo/expired: its certificate expired at DATE; $consequence
+CertificateInvalid: Secret demo/empty: its tls.crt holds no certificate in PEM form; $consequence
+CertificateInvalid: Secret demo/garbage: its tls.crt holds no certificate in PEM form; $consequence
+CertificateInvalid: Secret demo/torn: its tls.crt holds no certificate in PEM form; $consequence
+KeyPairMismatch: Secret demo/mismatched: its private key does not belong to its certificate; $consequence
+KeyPairRefused: Secret demo/badchain: nginx cannot use it: bad base64 decode; $consequence
+KeyTooShort: Secret demo/short: its RSA key has 1024 bits, and 2048 is the least that clients accept; $consequence
+PrivateKeyEncrypted: Secret demo/encrypted: its private key is encrypted, and there is nobody to ask for the passphrase; $consequence
+PrivateKeyInvalid: Secret demo/keyless: its tls.key holds no private key in PEM form; $consequence
+SecretNotFound: Secret demo/missing does not exist: $consequence" \
+    "$(problems | grep 'Secret demo' | sed 's/ at 20[^;]*/ at DATE/' | sort)"
+}
+
+@test "a certificate that expires is replaced by the default one, though nothing changes in the cluster" {
+  make_pair soon a.example ecdsa
+  add_secret demo/soon "$dir/soon.crt" "$dir/soon.key"
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "soon"}]}'
+  go_live
+  cp "$dir/snapshot.json" "$dir/known"
+  assert_equal '' "$("$bin/fetch" "$dir/known")"
+  sed -i 's/ 20.*/ 2026-01-01 00:00:00Z/' "$STATE_DIR/keys/known" # as if the end had come
+  sed -i -E 's/"notAfter": *"[^"]*"/"notAfter": "2026-01-01 00:00:00Z"/' "$STATE_DIR/keys/facts.json"
+  assert_contains "$("$bin/fetch" "$dir/known" | "$bin/route" | jq -c .problems)" 'its certificate expired at 2026-01-01'
+}
+
+# --- the route is chosen by Host
+
+@test "over HTTPS the Host chooses the route, whatever name was in the handshake" {
+  add_pair demo/tls fruit.example
+  ingresses_are <<<'demo/one {tls: [{hosts: ["fruit.example"], secretName: "tls"}]}'
+  go_live
+  assert_contains "$(ask_tls fruit.example /banana)" 'banana-'
+  assert_contains "$(ask_tls fruit.example / -H 'Host: shop.example')" 'shop-apple-1'
+  assert_contains "$(ask_tls shop.example /)" 'shop-apple-1'
+  answer=$(ask_tls shop.example /headers)
+  assert_contains "$answer" 'X-Forwarded-Proto: https'
+  assert_contains "$answer" 'X-Forwarded-Port: 443'
+}
+
+@test "TLS 1.2 and 1.3 are spoken, and nothing older" {
+  go_live
+  for version in -tls1_2 -tls1_3; do assert_equal default "$(certificate_for a.example "$version")"; done
+  for version in -tls1 -tls1_1; do assert_equal '' "$(certificate_for a.example "$version" -cipher 'ALL:@SECLEVEL=0')"; done
+}
+
+@test "a client that comes back resumes its TLS session, also with another worker and after a reload" {
+  go_live
+  openssl s_client -connect "127.0.0.1:$HTTPS_PORT" -tls1_2 -sess_out "$dir/session" </dev/null >/dev/null 2>&1
+  for round in {1..8}; do
+    cluster_is rules ".ingresses.items[0].spec.rules[0].host = \"round-$round.example\""
+    go_live
+    assert_contains "$(openssl s_client -connect "127.0.0.1:$HTTPS_PORT" -tls1_2 -sess_in "$dir/session" </dev/null 2>/dev/null)" 'Reused, TLSv1.2'
+  done
+}
+
+@test "the same HTTP request gets an answer without TLS, as long as nobody asks for a redirect" {
+  add_pair demo/tls fruit.example
+  ingresses_are <<<'demo/one {tls: [{hosts: ["fruit.example"], secretName: "tls"}]}'
+  go_live
+  assert_contains "$(ask fruit.example /banana)" 'banana-'
+}
+
+# --- private keys
+
+# Whether a word of the private key is in the file; its lines are base64.
+holds_key() { # KEY_FILE FILE...
+  grep -qF "$(sed -n 2p "$1")" "${@:2}"
+}
+
+@test "a private key is in a file for its owner only, and in nothing that people are shown" {
+  add_pair demo/tls a.example
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "tls"}]}'
+  go_live
+  holds_key "$dir/demo-tls.key" "$STATE_DIR"/keys/*.pem
+  assert_equal 600 "$(stat -c %a "$STATE_DIR"/keys/*.pem | sort -u)"
+  assert_equal 700 "$(stat -c %a "$STATE_DIR/keys")"
+  run holds_key "$dir/demo-tls.key" "$dir/snapshot.json" "$dir/model.json" "$dir"/*.log "$STATE_DIR"/live/*
+  assert_equal 1 "$status"
+  run grep -rlF "$(base64 -w 0 "$dir/demo-tls.key" | head -c 100)" "$dir/snapshot.json" "$STATE_DIR" "$dir/model.json"
+  assert_equal 1 "$status" # nor as the Secret has it
+}
+
+@test "Secrets are read only if an Ingress has TLS, and keys kept only of those that ours name" {
+  go_live
+  run grep -c /secrets "$dir/api.access"
+  assert_equal 0 "$output"
+  add_pair demo/ours a.example
+  add_pair demo/not-ours b.example
+  add_pair demo/unnamed c.example
+  ingresses_are <<'ROWS'
+    demo/one {tls: [{hosts: ["a.example"], secretName: "ours"}]}
+    demo/two {ingressClassName: "other", tls: [{hosts: ["b.example"], secretName: "not-ours"}]}
+ROWS
+  go_live
+  holds_key "$dir/demo-ours.key" "$STATE_DIR"/keys/*.pem
+  for name in demo-not-ours demo-unnamed; do
+    run grep -rF "$(sed -n 2p "$dir/$name.key")" "$STATE_DIR"
+    assert_equal 1 "$status"
+  done
+}
+
+@test "a rotated key pair is live with the next pass, and the old key is gone after two calls of forget" {
+  add_pair demo/tls a.example
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "tls"}]}'
+  go_live
+  cp "$dir/demo-tls.key" "$dir/old.key"
+  make_pair new a.example ecdsa
+  add_secret demo/tls "$dir/new.crt" "$dir/new.key"
+  go_live
+  assert_equal new "$(certificate_for a.example)"
+  "$bin/forget"
+  holds_key "$dir/old.key" "$STATE_DIR"/keys/*.pem # a client in the handshake may need it
+  "$bin/forget"
+  run holds_key "$dir/old.key" "$STATE_DIR"/keys/*.pem
+  assert_equal 1 "$status"
+  assert_equal new "$(certificate_for a.example)"
+}
+
+@test "a doubtful list of Secrets changes nothing" {
+  add_pair demo/tls a.example
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "tls"}]}'
+  for answer in '' '{}' '<html>' '{"kind": "SecretList", "items": []}' '{"kind": "SecretList", "metadata": {"resourceVersion": "1", "continue": "x"}, "items": []}'; do
+    echo "$answer" >"$api/secrets"
+    run --separate-stderr "$bin/fetch"
+    assert_equal 1 "$status"
+    assert_equal '' "$output"
+  done
+}
+
+# --- redirects and HSTS
+
+@test "HTTP clients are sent to HTTPS where an annotation or the setting asks for it" {
+  annotated() { # NAME HOST TLS_HOSTS ANNOTATIONS
+    printf '.ingresses.items += [{metadata: {namespace: "demo", name: "%s", creationTimestamp: "2027", annotations: {%s}},
+      spec: {ingressClassName: "bash", tls: [%s], rules: [{host: "%s", http: {paths: [{path: "/", pathType: "Prefix",
+        backend: {service: {name: "apple", port: {number: 80}}}}]}}]}}] | ' "$1" "$4" "$3" "$2"
+  }
+  prefix=nginx.ingress.kubernetes.io
+  cluster_is rules "$(
+    annotated one plain.example '' ''
+    annotated two tls.example '{hosts: ["tls.example"]}' ''
+    annotated three asked.example '{hosts: ["asked.example"]}' "\"$prefix/ssl-redirect\": \"true\""
+    annotated four no-tls.example '' "\"$prefix/ssl-redirect\": \"true\""
+    annotated five forced.example '' "\"$prefix/force-ssl-redirect\": \"true\""
+    annotated six refused.example '{hosts: ["refused.example"]}' "\"$prefix/ssl-redirect\": \"false\""
+    annotated seven wild.wild.example '{hosts: ["*.wild.example"]}' "\"$prefix/ssl-redirect\": \"true\""
+    annotated eight strange.example '{hosts: ["strange.example"]}' "\"$prefix/ssl-redirect\": \"perhaps\""
+  ) ."
+  status_of() { ask "$1" '/x?y' -o /dev/null -w '%{http_code}'; }
+  go_live
+  while read -r host expected _; do assert_equal "$host $expected" "$host $(status_of "$host")"; done <<'ROWS'
+    plain.example      200
+    tls.example        200
+    asked.example      308
+    no-tls.example     200
+    forced.example     308
+    refused.example    200
+    wild.wild.example  308
+    strange.example    200
+ROWS
+  assert_contains "$(problems)" 'AnnotationRefused: the annotation nginx.ingress.kubernetes.io/ssl-redirect is "perhaps", and possible are "true" and "false"'
+  assert_equal https://asked.example/x?y "$(ask asked.example:8080 '/x?y' -o /dev/null -w '%{redirect_url}')"
+  assert_equal 200 "$(ask_tls asked.example /x -o /dev/null -w '%{http_code}')"
+  export SSL_REDIRECT=on
+  go_live
+  while read -r host expected _; do assert_equal "$host $expected" "$host $(status_of "$host")"; done <<'ROWS'
+    plain.example      200
+    tls.example        308
+    asked.example      308
+    no-tls.example     200
+    forced.example     308
+    refused.example    200
+    strange.example    308
+ROWS
+}
+
+@test "Strict-Transport-Security is sent over HTTPS only, and only if it is set" {
+  header() { grep -i '^strict-transport-security' | tr -d '\r'; }
+  go_live
+  assert_equal '' "$(ask_tls shop.example / -D - | header)"
+  export HSTS="max-age=600; includeSubDomains"
+  go_live
+  assert_equal 'Strict-Transport-Security: max-age=600; includeSubDomains' "$(ask_tls shop.example / -D - | header)"
+  assert_equal 'Strict-Transport-Security: max-age=600; includeSubDomains' "$(ask_tls fruit.example /nowhere -D - | header)"
+  assert_equal '' "$(ask shop.example / -D - | header)"
+}
