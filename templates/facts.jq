@@ -35,7 +35,7 @@ def fact:
     elif $algorithm == "rsaEncryption" and $bits < 2048 then
       {reason: "KeyTooShort", message: "its RSA key has \($bits) bits, and 2048 is the least that clients accept"}
     elif .complaint != "" then
-      {reason: "KeyPairRefused", message: "nginx cannot use it: \(.complaint | found("routines:[^:]*:([^:)]+)") // "it does not say why")"}
+      {reason: "KeyPairRefused", message: "nginx cannot use it: \(.complaint | found("routines:[^:]*:([^:)]+)"))"}
     else
       {algorithm: $algorithm, names: (.certificate | names), notAfter: (.certificate | found("notAfter=([0-9: Z-]+)"))}
     end;

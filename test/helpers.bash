@@ -54,3 +54,15 @@ go_program() { # NAME
   CGO_ENABLED=0 go build -C "$source" -o "$BATS_RUN_TMPDIR/$1" . >&2
   echo "$BATS_RUN_TMPDIR/$1"
 }
+
+# Makes FILE.crt and FILE.key: a certificate for the hosts, with commas between,
+# that it signs itself. Its subject is the file's name, by which tests know it.
+make_pair() { # FILE HOSTS rsa|ecdsa|rsa:BITS
+  local algorithm=("$3")
+  case $3 in
+    ecdsa) algorithm=(ec -pkeyopt ec_paramgen_curve:P-256) ;;
+    rsa) algorithm=(rsa:2048) ;;
+  esac
+  openssl req -x509 -newkey "${algorithm[@]}" -nodes -days 1 -subj "/CN=${1##*/}" -addext "subjectAltName=DNS:${2//,/,DNS:}" \
+    -keyout "$1.key" -out "$1.crt" 2>/dev/null
+}

@@ -17,6 +17,7 @@ teardown() { common_teardown; }
   assert_equal 'endpointslices.discovery.k8s.io [list]
 ingressclasses.networking.k8s.io [list]
 ingresses.networking.k8s.io [list]
+secrets [list]
 services [list]' "$rules"
 }
 

@@ -60,3 +60,40 @@ create_ingress() { # NAME RULE...   as `kubectl create ingress` takes them
   local rules=("${@:2}")
   kubectl -n e2e create ingress "$1" --class bash "${rules[@]/#/--rule=}"
 }
+
+# Sends 100 requests a second for SECONDS, and runs COMMAND meanwhile, which must
+# end before. Fails if a request is lost.
+lose_nothing() { # SECONDS ADDRESS HOST PATH COMMAND...
+  local probe probing
+  probe=$(go_program probe)
+  "$probe" rate "$2" "$3" "$4" 100 "$1" >"$BATS_TEST_TMPDIR/probe" 3>&- &
+  probing=$!
+  "${@:5}"
+  kill -0 "$probing"
+  wait "$probing"
+  cat "$BATS_TEST_TMPDIR/probe"
+  grep -Eq '^sent [0-9]{3,}, failed 0$' "$BATS_TEST_TMPDIR/probe"
+}
+
+# The port for HTTPS beside that of $ADDRESS: a NodePort of its own where 80 is one.
+tls_address() {
+  if [[ $ADDRESS == *:* ]]; then
+    echo "${ADDRESS%:*}:$(kubectl -n bash-ingress get service bash-ingress -o jsonpath='{.spec.ports[?(@.name=="https")].nodePort}')"
+  else
+    echo "$ADDRESS:443"
+  fi
+}
+
+ask_tls() { # HOST PATH [CURL_OPTION...]
+  curl -s --path-as-is --max-time 10 --connect-to "::$(tls_address)" "${@:3}" "https://$1$2"
+}
+
+# Prints the subject of the certificate that a client gets for the name.
+certificate_for() { # HOST
+  openssl s_client -connect "$(tls_address)" -servername "$1" </dev/null 2>/dev/null | openssl x509 -noout -subject 2>/dev/null | sed 's/.*CN *= *//'
+}
+
+# From both replicas: several answers at once.
+always_certificate() { # SUBJECT HOST
+  [[ $(for _ in {1..8}; do certificate_for "$2" & done | sort -u) == "$1" ]]
+}

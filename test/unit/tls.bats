@@ -10,18 +10,6 @@ teardown() { common_teardown; }
 
 # --- the cluster
 
-# Makes $dir/NAME.crt and NAME.key: a certificate for the hosts, with commas
-# between, that it signs itself. Its subject is its name, by which the tests know it.
-make_pair() { # NAME HOSTS ALGORITHM
-  local algorithm=(rsa:2048)
-  case $3 in
-    ecdsa) algorithm=(ec -pkeyopt ec_paramgen_curve:P-256) ;;
-    rsa:*) algorithm=("$3") ;;
-  esac
-  openssl req -x509 -newkey "${algorithm[@]}" -nodes -days 1 -subj "/CN=$1" -addext "subjectAltName=DNS:${2//,/,DNS:}" \
-    -keyout "$dir/$1.key" -out "$dir/$1.crt" 2>/dev/null
-}
-
 # Adds a Secret with these files, or replaces it.
 add_secret() { # NAMESPACE/NAME CERTIFICATE_FILE KEY_FILE
   local version=$((RANDOM * 32768 + RANDOM))
@@ -36,7 +24,7 @@ add_secret() { # NAMESPACE/NAME CERTIFICATE_FILE KEY_FILE
 
 add_pair() { # NAMESPACE/NAME HOSTS [ALGORITHM]
   local name=${1//\//-}
-  make_pair "$name" "$2" "${3:-ecdsa}"
+  make_pair "$dir/$name" "$2" "${3:-ecdsa}"
   add_secret "$1" "$dir/$name.crt" "$dir/$name.key"
 }
 
@@ -179,8 +167,8 @@ ROWS
 }
 
 @test "the whole chain in a Secret is sent" {
-  make_pair authority authority.example rsa
-  make_pair leaf a.example ecdsa
+  make_pair "$dir/authority" authority.example rsa
+  make_pair "$dir/leaf" a.example ecdsa
   cat "$dir/authority.crt" >>"$dir/leaf.crt"
   add_secret demo/chain "$dir/leaf.crt" "$dir/leaf.key"
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "chain"}]}'
@@ -255,7 +243,7 @@ SecretNotFound: Secret demo/missing does not exist: $consequence" \
 }
 
 @test "a certificate that expires is replaced by the default one, though nothing changes in the cluster" {
-  make_pair soon a.example ecdsa
+  make_pair "$dir/soon" a.example ecdsa
   add_secret demo/soon "$dir/soon.crt" "$dir/soon.key"
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "soon"}]}'
   go_live
@@ -347,7 +335,7 @@ ROWS
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "tls"}]}'
   go_live
   cp "$dir/demo-tls.key" "$dir/old.key"
-  make_pair new a.example ecdsa
+  make_pair "$dir/new" a.example ecdsa
   add_secret demo/tls "$dir/new.crt" "$dir/new.key"
   go_live
   assert_equal new "$(certificate_for a.example)"
