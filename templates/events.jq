@@ -2,7 +2,8 @@
 #
 # input:  a snapshot (jq -n: no input is an error)
 # args:   $class, $controller: which Ingresses are ours; $me: the name of this pod
-#         $model: [the routing model]; $placed: [the List of Ingresses whose status was just written];
+#         $model: [the routing model]
+#         $first: [{"namespace/name of an Ingress": status}, ...] of those that got their first address
 #         $told: [{events: {"namespace/name of an Event": when it was told last, in seconds},
 #                  troubled: {"namespace/name of an Ingress": true if it had problems then}}], or [{}]
 #         $most: the greatest number of Events to tell
@@ -56,10 +57,9 @@ def routed:
 | ($troubled | map({(.[0].ingress): true}) | add // {}) as $is_troubled
 # Of the others it is told when the first address comes, and when the last problem has gone.
 | ($told[0].troubled // {}) as $was_troubled
-| ([$placed[0].items[]? | {(key): .status}] | add // {}) as $new_status
-| [ $ours[] | select($is_troubled[key] | not)
-    | select($was_troubled[key] or ($new_status[key].loadBalancer.ingress and (.status.loadBalancer.ingress // []) == []))
-    | . as $ingress | ($new_status[key] // .status) | routed | event($ingress; $now) ] as $solved
+| ($first | add // {}) as $first
+| [ $ours[] | select($is_troubled[key] | not) | select($was_troubled[key] or $first[key])
+    | . as $ingress | ($first[key] // .status) | routed | event($ingress; $now) ] as $solved
 | [ $troubled[] | $ours[.[0].ingress] as $ingress | warnings | event($ingress; $now) ] as $warnings
 | ($told[0].events // {}) as $times
 | ($solved + $warnings) as $all

@@ -4,13 +4,20 @@
 # args:   $class, $controller: which Ingresses are ours
 #         $address, $service: the settings PUBLISH_ADDRESS and PUBLISH_SERVICE; $me: the name of this pod
 #         $pods: [what pods.jq makes]; $hidden: [the Service, if the snapshot does not have it]
+#         $sent: [{"namespace/name of an Ingress": the resourceVersion that we have replaced}], or []
 #         $most: the greatest number of Ingresses to write
 #         $ending: whether this pod ends: if no other stays, no Ingress is ours any more
-# output: four lines:
+# output: seven lines:
 #           why there is no address, if there is none: then no Ingress gets one, and none of ours loses one
 #           what is written, as a sentence
 #           if an Ingress gets a new address: the pods that must serve its routes first
+#           how many Ingresses have to wait for the next pass
+#           {"namespace/name of an Ingress": status} of those that get their first address
+#           what $sent is once all is written
 #           a List of Ingresses with their new status
+#
+# A snapshot may be older than what was written last. So what was made from the
+# same version of an Ingress before is not written again: it would be refused.
 include "allow";
 include "kubernetes";
 
@@ -73,12 +80,20 @@ input
 | points as $exposure
 | (if $ending then [] else our_ingresses($class; $controller) end) as $ours
 | ($ours | map({(key): true}) | add // {}) as $is_ours
-| [ .ingresses.items[] | select($is_ours[key] | not) | select(shown != [] and is_written_by_us) ] as $left
-| [ $ours[] | select($exposure.points and shown != $exposure.points) ] as $arrived
-| (if $ending and $pods[0].others > 0 then [] else $left[:$most] end) as $left
-| $arrived[:$most] as $arrived
+| ($sent[0] // {}) as $sent
+| [ .ingresses.items[] | select($sent[key] != .metadata.resourceVersion) ] as $current
+| [ $current[] | select($is_ours[key] | not) | select(shown != [] and is_written_by_us) ] as $left
+| [ $current[] | select($is_ours[key]) | select($exposure.points and shown != $exposure.points) ] as $arrived
+| (if $ending and $pods[0].others > 0 then [] else $left end) as $left
+| ($left | length + ($arrived | length) - $most) as $waiting
+| $left[:$most] as $left
+| $arrived[:$most - ($left | length)] as $arrived
 | ( if $ending then "" else $exposure.wait // "" end ),
   ( [ ($arrived | listed | "\(.): \($exposure.points | map(.ip // .hostname) | join(", "))"),
       ($left | listed | "\(.): no address, being ours no more") ] | join("; ") ),
   ( if any($arrived[]; $exposure.points - shown != []) then $pods[0].ready | join(" ") else "" end ),
+  ( if $waiting > 0 then $waiting else 0 end ),
+  ( [$arrived[] | select(shown == []) | {(key): showing($exposure.points).status}] | add // {} | tojson ),
+  ( [.ingresses.items[] | select($sent[key] == .metadata.resourceVersion), $left[], $arrived[] | {(key): .metadata.resourceVersion}]
+    | add // {} | tojson ),
   ( {apiVersion: "v1", kind: "List", items: [ ($left[] | showing([])), ($arrived[] | showing($exposure.points)) ]} | tojson )

@@ -41,9 +41,11 @@ pods_are() { # EDIT
 PODS
 }
 
-# That snapshot is live, as the loop leaves it; each Ingress has a uid, as in a cluster.
+# That snapshot is live, as the loop leaves it; each Ingress has a uid, as in a
+# cluster, and has changed since the last snapshot.
 live_is() { # FIXTURE [EDIT]
-  snapshot "$1" '.ingresses.items[] |= (.metadata.uid = "uid-\(.metadata.name)")' | jq "${2:-.}" >"$STATE_DIR/live/new"
+  version=$((${version-0} + 1))
+  snapshot "$1" ".ingresses.items[].metadata |= (.uid = \"uid-\(.name)\" | .resourceVersion = \"$version\")" | jq "${2:-.}" >"$STATE_DIR/live/new"
   "$bin/route" <"$STATE_DIR/live/new" >"$STATE_DIR/live/model.json"
   mv "$STATE_DIR/live/new" "$STATE_DIR/live/snapshot.json"
 }
@@ -168,7 +170,7 @@ service_is() { # SERVICE   adds it to the fixture
   publish
   jq -c '.items' "$API/written/replace" |
     assert_json 'map([.metadata.name, .metadata.resourceVersion, .metadata.labels, .metadata.annotations, .metadata.managedFields])' \
-      '[["fruit","101",{"a":"b"},{"c":"d"},null]]'
+      '[["fruit","1",{"a":"b"},{"c":"d"},null]]'
 }
 
 @test "the status of an Ingress that is ours no more is cleared if we wrote it, and never if another did" {
@@ -196,13 +198,19 @@ service_is() { # SERVICE   adds it to the fixture
   [[ -s $API/written/replace ]] # it was tried again
 }
 
-@test "a pass writes some hundred Ingresses, and thousand are decided in a moment" {
+@test "a pass writes some hundred Ingresses, the next one goes on, and a thousand are decided in a moment" {
   export PUBLISH_ADDRESS=192.0.2.1
   live_is rules '.ingresses.items[0] as $one | .ingresses.items = [range(1000) as $i | $one | .metadata.name = "i\($i)"]'
   SECONDS=0
   publish
   ((SECONDS <= 5))
-  assert_equal 250 "$(statuses | wc -l)"
+  assert_equal 500 "$(statuses | wc -l)"
+  statuses >"$dir/first"
+  publish # the snapshot is not new yet, but what was written is remembered
+  assert_equal 500 "$(statuses | wc -l)"
+  assert_equal 1000 "$(statuses | sort -u - "$dir/first" | wc -l)"
+  publish
+  [[ ! -e $API/written/replace ]]
 }
 
 # --- first the routes, then the address
@@ -337,7 +345,8 @@ routed() {
 }
 
 @test "four thousand problems are told in passes of some hundred" {
-  live_is rules '.services.items = [] | .ingresses.items[0] as $one | .ingresses.items = [range(1000) as $i | $one | .metadata.name = "i\($i)" | .metadata.uid = "\($i)" | .spec.rules[0].host = "h\($i).example"]'
+  thousand='.ingresses.items[0] as $one | .ingresses.items = [range(1000) as $i | $one | .metadata.name = "i\($i)" | .metadata.uid = "\($i)" | .spec.rules[0].host = "h\($i).example"]'
+  live_is rules ".services.items = [] | $thousand | $showing"
   SECONDS=0
   publish
   first=$(jq -r '.items[0].metadata.name' "$API/written/create")
