@@ -68,16 +68,15 @@ both_ready() {
   both_ready
 }
 
-@test "a leader that is frozen for half a minute writes nothing when it thaws" {
+# Not for much longer: after 30 s, the liveness probe would have it restarted.
+@test "a leader that is frozen until another leads writes nothing when it thaws" {
   both_ready
   frozen=$(leader)
   can_freeze "$frozen" || { frozen='' && skip 'the processes of this cluster are out of reach'; }
   signal_pod STOP "$frozen"
-  thaw_at=$((SECONDS + 30))
   wait_for 25 another_leads "$frozen"
   create_ingress cold 'cold.example/=backend:80'
   wait_for 10 has_address cold
-  while ((SECONDS < thaw_at)); do sleep 0.5; done
   version=$(kubectl -n e2e get ingress cold -o 'jsonpath={.metadata.resourceVersion}')
   signal_pod CONT "$frozen"
   wait_for 10 eval "kubectl -n bash-ingress logs '$frozen' --since 15s | grep -q 'does not lead any more'"
