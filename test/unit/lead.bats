@@ -22,8 +22,8 @@ teardown() {
 
 # As the API server: one writer at a time, and only for who knows the newest version.
 stand_in() {
+  echo '#!/usr/bin/env bash'
   cat <<'KUBECTL'
-#!/usr/bin/env bash
 refuse() { echo "Error from server ($1): no" >&2 && exit 1; }
 version() { jq -r .metadata.resourceVersion "$1"; }
 exec 9>"$API/lock"

@@ -14,8 +14,8 @@ setup() {
 teardown() { common_teardown; }
 
 stand_in() {
+  echo '#!/usr/bin/env bash'
   cat <<'KUBECTL'
-#!/usr/bin/env bash
 echo "$*" >>"$API/requests"
 if [[ -s $API/refusal.$1 ]]; then cat "$API/refusal.$1" >&2 && exit 1; fi
 case "$*" in
