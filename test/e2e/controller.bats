@@ -10,15 +10,26 @@ teardown() { common_teardown; }
   assert_contains "$(kubectl -n bash-ingress exec "$pod" -- grep CapBnd /proc/1/status)" 0000000000000000
 }
 
-@test "the ServiceAccount may list what the controller reads, and nothing more" {
-  # what each authenticated user may do anyway is not ours
-  rules=$(kubectl auth can-i --list --no-headers --as system:serviceaccount:bash-ingress:bash-ingress |
-    grep -v 'selfsubject\|^ ' | awk '{ print $1, $NF }' | sort)
-  assert_equal 'endpointslices.discovery.k8s.io [list]
-ingressclasses.networking.k8s.io [list]
-ingresses.networking.k8s.io [list]
-secrets [list]
-services [list]' "$rules"
+# What each authenticated user may do anyway is left out.
+allowed() { # NAMESPACE
+  kubectl -n "$1" auth can-i --list --no-headers --as system:serviceaccount:bash-ingress:bash-ingress |
+    grep -v 'selfsubject\|^ ' | sed -E 's/ +/ /g; s/ \[\] / /' | sort
+}
+
+@test "the ServiceAccount may list what the controller reads, write what it publishes, and nothing more" {
+  everywhere='endpointslices.discovery.k8s.io [] [list]
+events [] [list create update]
+ingressclasses.networking.k8s.io [] [list]
+ingresses.networking.k8s.io [] [list]
+ingresses.networking.k8s.io/status [] [update]
+secrets [] [list]
+services [] [list]'
+  at_home='leases.coordination.k8s.io [] [create]
+leases.coordination.k8s.io [bash-ingress] [get update]
+pods [] [list]
+services [bash-ingress] [get]'
+  assert_equal "$everywhere" "$(allowed default)"
+  assert_equal "$(sort <<<"$everywhere"$'\n'"$at_home")" "$(allowed bash-ingress)"
 }
 
 @test "the admin port tells of health, readiness and numbers" {

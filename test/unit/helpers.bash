@@ -127,6 +127,7 @@ http {
   server {
     listen 127.0.0.1:$port;
     root $api;
+    location ~ /leases/ { try_files /lease =404; }
     location ~ ^/apis?/(.*/)?(?<kind>[a-z]+)\$ {
       if (-f $api/forbidden) { return 403 '{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not allowed to list","reason":"Forbidden","code":403}'; }
       if (-f $api/slow) { set \$limit_rate 20; }
@@ -137,6 +138,7 @@ http {
 CONF
   cluster_is "$@"
   echo '{"kind": "SecretList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": []}' >"$api/secrets"
+  echo '{"kind": "Lease", "spec": {"holderIdentity": "another", "leaseDurationSeconds": 600}}' >"$api/lease" # it only answers: nobody can lead
   nginx -e stderr -c "$dir/api.conf"
   export KUBECONFIG=$dir/kubeconfig
   cat >"$KUBECONFIG" <<CONFIG

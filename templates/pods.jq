@@ -1,0 +1,25 @@
+# The pods of this controller.
+#
+# input:  the PodList of its namespace
+# args:   $me: the name of this pod
+# output: {mine: whether this pod is among them, others: how many others there are that are not ending,
+#          ready: [the addresses of the ready ones], nodes: [the addresses of their nodes]}
+#
+# Ours are those with all labels of this pod, but for what tells the versions of a
+# Deployment or DaemonSet apart.
+
+def ends: .metadata.deletionTimestamp != null or .status.phase == "Failed" or .status.phase == "Succeeded";
+def is_ready: (ends | not) and any(.status.conditions[]?; .type == "Ready" and .status == "True");
+
+if .kind != "PodList" then error("the answer is no PodList") else .items end
+| [.[] | select(.metadata.name == $me)] as $mine
+| ( $mine[0].metadata.labels // {}
+    | del(.["pod-template-hash"], .["controller-revision-hash"], .["pod-template-generation"])
+    | to_entries ) as $labels
+| map(select(.metadata.labels as $has | $mine != [] and all($labels[]; $has[.key] == .value)))
+| {
+    mine: ($mine != []),
+    others: (map(select(.metadata.name != $me and (ends | not))) | length),
+    ready: (map(select(is_ready) | .status.podIP // empty) | unique),
+    nodes: (map(select(is_ready) | .status.hostIP // empty) | unique)
+  }

@@ -1,0 +1,99 @@
+# Which Ingresses show which addresses: what is to be written to their status.
+#
+# input:  a snapshot (jq -n: no input is an error)
+# args:   $class, $controller: which Ingresses are ours
+#         $address, $service: the settings PUBLISH_ADDRESS and PUBLISH_SERVICE; $me: the name of this pod
+#         $pods: [what pods.jq makes]; $hidden: [the Service, if the snapshot does not have it]
+#         $sent: [{"namespace/name of an Ingress": the resourceVersion that we have replaced}], or []
+#         $most: the greatest number of Ingresses to write
+#         $ending: whether this pod ends: if no other stays, no Ingress is ours any more
+# output: seven lines:
+#           why there is no address, if there is none: then no Ingress gets one, and none of ours loses one
+#           what is written, as a sentence
+#           if an Ingress gets a new address: the pods that must serve its routes first
+#           how many Ingresses have to wait for the next pass
+#           {"namespace/name of an Ingress": status} of those that get their first address
+#           what $sent is once all is written
+#           a List of Ingresses with their new status
+#
+# A snapshot may be older than what was written last. So what was made from the
+# same version of an Ingress before is not written again: it would be refused.
+include "allow";
+include "kubernetes";
+
+# --- where we are reached: {points: [an entry of an Ingress's status, ...]}, or {wait: why there is none}
+
+# input: an address or a name / output: "1.2.3.4" => {"ip": "1.2.3.4"}
+def point: if is_ipv4 or is_ipv6 then {ip: .} else {hostname: .} end;
+
+# input: a Service, or null if there is none
+def service_points:
+  [.spec.externalIPs[]? | point] as $external
+  | [.status.loadBalancer.ingress[]? | .ip // .hostname // empty | point] as $balancers
+  | if . == null then {wait: "Service \($service) does not exist"}
+    elif .spec.type == "LoadBalancer" then
+      {points: ($balancers + $external), wait: "Service \($service) has no address of a load balancer yet"}
+    elif .spec.type == "ExternalName" then {points: [.spec.externalName | point]}
+    elif $external != [] then {points: $external}
+    else {points: [.spec.clusterIPs[]? | select(. != "None") | point], wait: "Service \($service) has no address"}
+    end;
+
+# input: what pods.jq makes
+def node_points:
+  if .mine then {points: [.nodes[] | point]}
+  else {wait: "no pod here is called \($me). Set PUBLISH_ADDRESS, or POD_NAME and POD_NAMESPACE"}
+  end;
+
+# input: a snapshot
+def points:
+  $pods[0] as $pods
+  | if $pods.mine and $pods.ready == [] then {wait: "none of our pods is ready yet"}
+    elif $address != "" then {points: [$address | split(",")[] | point]}
+    elif $service != "" then $hidden[0] // first(.services.items[] | select(key == $service)) // null | service_points
+    else $pods | node_points
+    end
+  | if (.points // []) != [] then {points: (.points | unique)} else {wait} end;
+
+# --- what is to be written
+
+# input: an Ingress / output: the points that it shows now
+def shown: [.status.loadBalancer.ingress[]? | with_entries(select(.key == "ip" or .key == "hostname"))];
+
+# input: an Ingress / output: whether it was us who wrote what it shows (Server-Side Apply's managedFields)
+def is_written_by_us:
+  any(.metadata.managedFields[]?;
+    .manager == $controller and .operation == "Update" and .subresource == "status"
+    and .fieldsV1["f:status"]["f:loadBalancer"]["f:ingress"] != null);
+
+# input: an Ingress / output: it with these points, as a replacement of its status
+#
+# Such a replacement also writes labels and annotations, so it has what was read,
+# and the resourceVersion: if anything has changed since, it is refused.
+def showing($points):
+  {apiVersion: "networking.k8s.io/v1", kind: "Ingress", metadata: (.metadata | del(.managedFields)), spec,
+   status: {loadBalancer: (if $points == [] then {} else {ingress: $points} end)}};
+
+# input: [Ingress] / output: "Ingress a, b and 3 more", or nothing for none
+def listed: select(length > 0) | "Ingress \(map(key) | .[:8] | join(", "))\(if length > 8 then " and \(length - 8) more" else "" end)";
+
+input
+| points as $exposure
+| (if $ending then [] else our_ingresses($class; $controller) end) as $ours
+| ($ours | map({(key): true}) | add // {}) as $is_ours
+| ($sent[0] // {}) as $sent
+| [ .ingresses.items[] | select($sent[key] != .metadata.resourceVersion) ] as $current
+| [ $current[] | select($is_ours[key] | not) | select(shown != [] and is_written_by_us) ] as $left
+| [ $current[] | select($is_ours[key]) | select($exposure.points and shown != $exposure.points) ] as $arrived
+| (if $ending and $pods[0].others > 0 then [] else $left end) as $left
+| ($left | length + ($arrived | length) - $most) as $waiting
+| $left[:$most] as $left
+| $arrived[:$most - ($left | length)] as $arrived
+| ( if $ending then "" else $exposure.wait // "" end ),
+  ( [ ($arrived | listed | "\(.): \($exposure.points | map(.ip // .hostname) | join(", "))"),
+      ($left | listed | "\(.): no address, being ours no more") ] | join("; ") ),
+  ( if any($arrived[]; $exposure.points - shown != []) then $pods[0].ready | join(" ") else "" end ),
+  ( if $waiting > 0 then $waiting else 0 end ),
+  ( [$arrived[] | select(shown == []) | {(key): showing($exposure.points).status}] | add // {} | tojson ),
+  ( [.ingresses.items[] | select($sent[key] == .metadata.resourceVersion), $left[], $arrived[] | {(key): .metadata.resourceVersion}]
+    | add // {} | tojson ),
+  ( {apiVersion: "v1", kind: "List", items: [ ($left[] | showing([])), ($arrived[] | showing($exposure.points)) ]} | tojson )

@@ -1,0 +1,98 @@
+load helpers
+
+teardown() {
+  [[ -z ${frozen-} ]] || signal_pod CONT "$frozen"
+  common_teardown
+}
+
+leader() {
+  kubectl -n bash-ingress get lease bash-ingress -o 'jsonpath={.spec.holderIdentity}'
+}
+
+# Another pod than this one leads, and writes.
+another_leads() { # POD
+  local now
+  now=$(leader)
+  [[ -n $now && $now != "$1" ]]
+}
+
+has_address() { # NAME
+  [[ -n $(kubectl -n e2e get ingress "$1" -o 'jsonpath={.status.loadBalancer.ingress[*].ip}') ]]
+}
+
+# Where the pod's processes are processes of this machine too: stops all, or lets them go on.
+signal_pod() { # SIGNAL POD
+  local uid process
+  uid=$(kubectl -n bash-ingress get pod "$2" -o 'jsonpath={.metadata.uid}')
+  for process in /proc/[0-9]*; do
+    if grep -qs "$uid\|${uid//-/_}" "$process/cgroup"; then kill "-$1" "${process#/proc/}"; fi
+  done
+}
+
+can_freeze() { # POD
+  local uid
+  uid=$(kubectl -n bash-ingress get pod "$1" -o 'jsonpath={.metadata.uid}')
+  grep -qs "$uid\|${uid//-/_}" /proc/[0-9]*/cgroup
+}
+
+both_ready() {
+  kubectl -n bash-ingress rollout status deployment/bash-ingress --timeout 60s
+}
+
+@test "one replica leads, and its metrics say so" {
+  wait_for 30 eval '[[ -n $(leader) ]]'
+  for pod in $(controller_pods); do
+    wait_for 5 admin "$pod" readyz
+    admin "$pod" metrics
+  done | grep -c '^bash_ingress_leader 1$' | { read -r count && assert_equal 1 "$count"; }
+}
+
+@test "when the leader is killed, the other writes within 20 s" {
+  both_ready
+  before=$(leader)
+  kubectl -n bash-ingress delete pod "$before" --grace-period 0 --force
+  create_ingress orphan 'orphan.example/=backend:80'
+  wait_for 20 has_address orphan
+  another_leads "$before"
+  both_ready
+}
+
+@test "when the leader leaves in good order, the other leads within seconds, and no address is taken back" {
+  both_ready
+  before=$(leader)
+  kubectl -n bash-ingress delete pod "$before" --wait=false
+  wait_for 10 another_leads "$before"
+  assert_contains "$(kubectl -n demo get ingress fruit -o 'jsonpath={.status}')" '"ip"'
+  create_ingress next 'next.example/=backend:80'
+  wait_for 10 has_address next
+  both_ready
+}
+
+# Not for much longer: after 30 s, the liveness probe would have it restarted.
+@test "a leader that is frozen until another leads writes nothing when it thaws" {
+  both_ready
+  frozen=$(leader)
+  can_freeze "$frozen" || { frozen='' && skip 'the processes of this cluster are out of reach'; }
+  signal_pod STOP "$frozen"
+  wait_for 25 another_leads "$frozen"
+  create_ingress cold 'cold.example/=backend:80'
+  wait_for 10 has_address cold
+  version=$(kubectl -n e2e get ingress cold -o 'jsonpath={.metadata.resourceVersion}')
+  signal_pod CONT "$frozen"
+  wait_for 10 eval "kubectl -n bash-ingress logs '$frozen' --since 15s | grep -q 'does not lead any more'"
+  another_leads "$frozen"
+  refute_contains "$(kubectl -n bash-ingress logs "$frozen" --since 15s)" 'publish: status of'
+  assert_equal "$version" "$(kubectl -n e2e get ingress cold -o 'jsonpath={.metadata.resourceVersion}')"
+  frozen=''
+  both_ready
+}
+
+@test "the last replica that ends takes the addresses back" {
+  create_ingress last 'last.example/=backend:80'
+  wait_for 10 has_address last
+  kubectl -n bash-ingress scale deployment/bash-ingress --replicas 0
+  wait_for 20 eval '! has_address last'
+  kubectl -n bash-ingress scale deployment/bash-ingress --replicas 2
+  wait_for 60 has_address last
+  both_ready
+}

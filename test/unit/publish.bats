@@ -1,0 +1,370 @@
+# What is told to the cluster. The API server is played by a kubectl that answers from files and keeps what is written.
+load helpers
+
+setup() {
+  common_setup
+  export API=$dir/api POD_NAME=me PATH="$dir/path:$PATH"
+  mkdir -p "$API/written" "$dir/path" "$STATE_DIR/live"
+  stand_in >"$dir/path/kubectl"
+  chmod +x "$dir/path/kubectl"
+  serve nothing
+  pods_are '.'
+  echo '{"items": []}' >"$API/events"
+}
+teardown() { common_teardown; }
+
+stand_in() {
+  echo '#!/usr/bin/env bash'
+  cat <<'KUBECTL'
+echo "$*" >>"$API/requests"
+if [[ -s $API/refusal.$1 ]]; then cat "$API/refusal.$1" >&2 && exit 1; fi
+case "$*" in
+  *events*) cat "$API/events" ;;
+  *pods) cat "$API/pods" ;;
+  *services/*) cat "$API/service" ;;
+  *) cat >"$API/written/$1" && jq -r '.items[].metadata.name' "$API/written/$1" ;;
+esac
+KUBECTL
+}
+
+# Two pods of ours, at two addresses of the one nginx, and one that is not ours.
+pods_are() { # EDIT
+  jq "$1" >"$API/pods" <<'PODS'
+{"kind": "PodList", "items": [
+  {"metadata": {"name": "me", "labels": {"app": "ours", "pod-template-hash": "1"}},
+   "status": {"phase": "Running", "hostIP": "10.0.0.2", "podIP": "127.0.0.1", "conditions": [{"type": "Ready", "status": "True"}]}},
+  {"metadata": {"name": "peer", "labels": {"app": "ours", "pod-template-hash": "2"}},
+   "status": {"phase": "Running", "hostIP": "10.0.0.1", "podIP": "127.0.0.2", "conditions": [{"type": "Ready", "status": "True"}]}},
+  {"metadata": {"name": "other", "labels": {"app": "other"}},
+   "status": {"phase": "Running", "hostIP": "10.0.0.3", "podIP": "127.0.0.3", "conditions": [{"type": "Ready", "status": "True"}]}}
+]}
+PODS
+}
+
+# That snapshot is live, as the loop leaves it; each Ingress has a uid, as in a
+# cluster, and has changed since the last snapshot.
+live_is() { # FIXTURE [EDIT]
+  version=$((${version-0} + 1))
+  snapshot "$1" ".ingresses.items[].metadata |= (.uid = \"uid-\(.name)\" | .resourceVersion = \"$version\")" | jq "${2:-.}" >"$STATE_DIR/live/new"
+  "$bin/route" <"$STATE_DIR/live/new" >"$STATE_DIR/live/model.json"
+  mv "$STATE_DIR/live/new" "$STATE_DIR/live/snapshot.json"
+}
+
+# Runs publish, and forgets what was written before.
+publish() { # [ARGUMENT...]
+  rm -f "$API"/written/* "$API/requests"
+  run "$bin/publish" "$@"
+}
+
+# Prints the status in what was written: NAME ADDRESS...
+statuses() {
+  jq -r '.items[] | "\(.metadata.name) \([.status.loadBalancer.ingress[]? | .ip // .hostname] | join(" "))"' "$API/written/replace"
+}
+
+# jq filters: all Ingresses show ADDRESS; WRITER wrote that.
+showing='.ingresses.items[] |= (.status.loadBalancer.ingress = [{ip: "10.0.0.1"}, {ip: "10.0.0.2"}])'
+written_by='.metadata.managedFields = [{manager: $writer, operation: "Update", subresource: "status", fieldsV1: {"f:status": {"f:loadBalancer": {"f:ingress": {}}}}}]'
+by_us=".ingresses.items[] |= (\"bash-ingress.local/controller\" as \$writer | $written_by)"
+by_other=".ingresses.items[] |= (\"nginx\" as \$writer | $written_by)"
+of_another_class='.ingresses.items[] |= (.spec.ingressClassName = "other")'
+
+# --- addresses
+
+@test "before anything is live, nothing is asked and nothing written" {
+  publish
+  assert_equal 0 "$status"
+  assert_equal '' "$output"
+  [[ ! -e $API/requests ]]
+}
+
+@test "the Ingresses of our class show the nodes of our ready pods" {
+  live_is rules
+  publish
+  assert_equal 0 "$status"
+  assert_equal "$(ours)" "$(statuses | grep -c ' 10.0.0.1 10.0.0.2$')"
+  assert_contains "$(grep replace "$API/requests")" '--subresource=status --field-manager=bash-ingress.local/controller'
+  live_is rules "$showing"
+  publish
+  [[ ! -e $API/written/replace ]]
+  pods_are '.items[1].status.conditions[0].status = "False"'
+  echo 0 >"$STATE_DIR/publish/looked" # some seconds later
+  publish
+  assert_equal "$(ours)" "$(statuses | grep -c ' 10.0.0.2$')"
+}
+
+ours() {
+  jq '.ingresses.items | map(select(.spec.ingressClassName == "bash")) | length' "$STATE_DIR/live/snapshot.json"
+}
+
+@test "PUBLISH_ADDRESS is shown as it is given: addresses and names" {
+  export PUBLISH_ADDRESS='www.example.com,2001:db8::1,192.0.2.1'
+  live_is rules
+  publish
+  jq -c '.items[0].status' "$API/written/replace" |
+    assert_json . '{"loadBalancer":{"ingress":[{"hostname":"www.example.com"},{"ip":"192.0.2.1"},{"ip":"2001:db8::1"}]}}'
+}
+
+service_is() { # SERVICE   adds it to the fixture
+  live_is rules ".services.items += [{metadata: {namespace: \"bash-ingress\", name: \"bash-ingress\"}} + $1]"
+}
+
+@test "PUBLISH_SERVICE: the load balancer's address, else external addresses, else the cluster's, or the external name" {
+  export PUBLISH_SERVICE=bash-ingress/bash-ingress
+  service_is '{spec: {type: "LoadBalancer", clusterIPs: ["10.96.0.9"]}, status: {loadBalancer: {ingress: [{hostname: "lb.example"}, {ip: "192.0.2.7"}]}}}'
+  publish
+  assert_equal 'lb.example 192.0.2.7' "$(statuses | head -n 1 | cut -d ' ' -f 2-)"
+  service_is '{spec: {type: "NodePort", clusterIPs: ["10.96.0.9"], externalIPs: ["192.0.2.8"]}}'
+  publish
+  assert_equal '192.0.2.8' "$(statuses | head -n 1 | cut -d ' ' -f 2-)"
+  service_is '{spec: {type: "ClusterIP", clusterIPs: ["10.96.0.9", "fd00::9"]}}'
+  publish
+  assert_equal '10.96.0.9 fd00::9' "$(statuses | head -n 1 | cut -d ' ' -f 2-)"
+  service_is '{spec: {type: "ExternalName", externalName: "front.example"}}'
+  publish
+  assert_equal 'front.example' "$(statuses | head -n 1 | cut -d ' ' -f 2-)"
+}
+
+@test "while a load balancer has no address, nothing is written and nothing cleared; it is said once" {
+  export PUBLISH_SERVICE=bash-ingress/bash-ingress
+  service_is '{spec: {type: "LoadBalancer", clusterIPs: ["10.96.0.9"]}, status: {loadBalancer: {}}}'
+  publish
+  assert_contains "$output" 'no Ingress gets an address: Service bash-ingress/bash-ingress has no address of a load balancer yet'
+  [[ ! -e $API/written/replace ]]
+  touch "$STATE_DIR/live/snapshot.json" && rm "$STATE_DIR/publish/placed"
+  publish
+  assert_equal '' "$output"
+  live_is rules # without the Service
+  publish
+  assert_contains "$output" 'Service bash-ingress/bash-ingress does not exist'
+}
+
+@test "a PUBLISH_SERVICE outside of WATCH_NAMESPACE is read on its own" {
+  export PUBLISH_SERVICE=bash-ingress/front WATCH_NAMESPACE=demo
+  live_is rules
+  echo '{"kind": "Service", "spec": {"type": "ClusterIP", "clusterIPs": ["10.96.0.9"]}}' >"$API/service"
+  publish
+  assert_contains "$(<"$API/requests")" '/api/v1/namespaces/bash-ingress/services/front'
+  assert_equal '10.96.0.9' "$(statuses | head -n 1 | cut -d ' ' -f 2-)"
+}
+
+@test "a controller that runs outside of the cluster says what to set" {
+  pods_are '.items = []'
+  live_is rules
+  publish
+  assert_contains "$output" 'no Ingress gets an address: no pod here is called me. Set PUBLISH_ADDRESS, or POD_NAME and POD_NAMESPACE'
+  live_is rules
+  PUBLISH_ADDRESS=192.0.2.1 publish
+  assert_equal '192.0.2.1' "$(statuses | head -n 1 | cut -d ' ' -f 2-)"
+}
+
+# --- what is written
+
+@test "nothing is asked and nothing written while nothing has changed" {
+  export PUBLISH_ADDRESS=192.0.2.1
+  live_is rules
+  publish
+  publish
+  assert_equal '' "$output"
+  [[ ! -e $API/requests ]]
+}
+
+@test "only what differs is written, with labels, annotations and resourceVersion as they were read" {
+  live_is rules "$showing | .ingresses.items[0] |= (.status = {} | .metadata.labels = {a: \"b\"} | .metadata.annotations = {c: \"d\"} | .metadata.managedFields = [{}])"
+  publish
+  jq -c '.items' "$API/written/replace" |
+    assert_json 'map([.metadata.name, .metadata.resourceVersion, .metadata.labels, .metadata.annotations, .metadata.managedFields])' \
+      '[["fruit","1",{"a":"b"},{"c":"d"},null]]'
+}
+
+@test "the status of an Ingress that is ours no more is cleared if we wrote it, and never if another did" {
+  live_is rules "$showing | $by_us | $of_another_class"
+  publish
+  assert_equal "$(jq '.ingresses.items | length' "$STATE_DIR/live/snapshot.json")" "$(statuses | grep -c ' $')"
+  assert_contains "$output" 'no address, being ours no more'
+  live_is rules "$showing | $by_other | $of_another_class"
+  publish
+  [[ ! -e $API/written/replace ]]
+}
+
+@test "an Ingress that has changed or gone meanwhile is no failure; that writing is not allowed is one" {
+  live_is rules
+  printf 'Error from server (Conflict): a\nError from server (NotFound): b\n' >"$API/refusal.replace"
+  publish
+  assert_equal '0 ' "$status $output"
+  live_is rules
+  printf 'Error from server (Conflict): a\nError from server (Forbidden): b\n' >"$API/refusal.replace"
+  publish
+  assert_equal 1 "$status"
+  assert_contains "$output" 'cannot replace all objects: Error from server (Forbidden): b'
+  rm "$API/refusal.replace"
+  publish
+  [[ -s $API/written/replace ]] # it was tried again
+}
+
+@test "a pass writes some hundred Ingresses, the next one goes on, and a thousand are decided in a moment" {
+  export PUBLISH_ADDRESS=192.0.2.1
+  live_is rules '.ingresses.items[0] as $one | .ingresses.items = [range(1000) as $i | $one | .metadata.name = "i\($i)"]'
+  SECONDS=0
+  publish
+  ((SECONDS <= 10))
+  assert_equal 500 "$(statuses | wc -l)"
+  statuses >"$dir/first"
+  publish # the snapshot is not new yet, but what was written is remembered
+  assert_equal 500 "$(statuses | wc -l)"
+  assert_equal 1000 "$(statuses | sort -u - "$dir/first" | wc -l)"
+  publish
+  [[ ! -e $API/written/replace ]]
+}
+
+# --- first the routes, then the address
+
+@test "an address is shown only when every ready pod has the routes, but a pod that is broken is not waited for for ever" {
+  live_is rules
+  pods_are '.items[1].status.podIP = "192.0.2.1"' # nobody answers there
+  publish
+  assert_equal 0 "$status"
+  assert_contains "$output" 'not every pod has the new routes within 3 s'
+  [[ -s $API/written/replace ]]
+}
+
+@test "whether a pod has the routes is asked over IPv4 and IPv6" {
+  run timeout 5 "$bin/publish" wait 127.0.0.1 127.0.0.2 ::1
+  assert_equal 0 "$status"
+  echo '# config-hash of-something-else' >"$STATE_DIR/live/nginx.conf"
+  run timeout 1 "$bin/publish" wait 127.0.0.1
+  assert_equal 124 "$status"
+}
+
+@test "while none of our pods is ready, no address is shown" {
+  live_is rules
+  pods_are '.items[0, 1].status.conditions[0].status = "False"'
+  PUBLISH_ADDRESS=192.0.2.1 publish
+  assert_contains "$output" 'no Ingress gets an address: none of our pods is ready yet'
+  [[ ! -e $API/written/replace ]]
+}
+
+# --- the end
+
+# `fetch` would read the lists: here they are those of the live snapshot.
+fetch_is_live() {
+  cp -r "$bin" "$dir/bin"
+  export TEMPLATES_DIR=$templates
+  printf '#!/bin/sh\ncat %s/live/snapshot.json\n' "$STATE_DIR" >"$dir/bin/fetch"
+  bin=$dir/bin
+}
+
+@test "the last pod that ends takes back the addresses that it wrote; one that others follow does not" {
+  fetch_is_live
+  live_is rules "$showing | $by_us"
+  publish end
+  assert_equal 0 "$status"
+  [[ ! -e $API/written/replace ]]
+  pods_are '.items[1].metadata.deletionTimestamp = "2026-01-01T00:00:00Z"'
+  publish end
+  assert_equal "$(jq '.ingresses.items | length' "$STATE_DIR/live/snapshot.json")" "$(statuses | grep -c ' $')"
+  live_is rules "$showing | $by_other"
+  publish end
+  [[ ! -e $API/written/replace ]]
+}
+
+# --- Events
+
+event() { # FILTER   of the first Event that was created
+  jq -r ".items[0]$1" "$API/written/create"
+}
+
+@test "every problem becomes a Warning on its Ingress, in the words of the log" {
+  live_is broken "$showing"
+  publish
+  jq -r '.items[] | "Ingress \(.involvedObject.namespace)/\(.involvedObject.name): \(.message) (\(.reason))"' "$API/written/create" | sort >"$dir/told"
+  diff <(jq -r '.problems[] | select(.ingress) | "Ingress \(.ingress): \(.message) (\(.reason))"' "$STATE_DIR/live/model.json" | sort) "$dir/told"
+  assert_equal 'Warning bash-ingress.local/controller bash-ingress.local/controller me 1' \
+    "$(event '| "\(.type) \(.source.component) \(.reportingComponent) \(.reportingInstance) \(.count)"')"
+  assert_equal "$(event .involvedObject.name)" "$(event .metadata.name | sed 's/\.[0-9]*$//')"
+  assert_equal "networking.k8s.io/v1 Ingress uid-$(event .involvedObject.name)" "$(event .involvedObject | jq -r '"\(.apiVersion) \(.kind) \(.uid)"')"
+}
+
+@test "an Event is told once, and again after half an hour: then it is counted" {
+  live_is broken "$showing"
+  publish
+  cp "$API/written/create" "$API/events" # they exist now
+  live_is broken "$showing"
+  publish
+  [[ ! -e $API/written/create && ! -e $API/written/replace ]]
+  jq -c '.events[] -= 1801' "$STATE_DIR/publish/memory" >"$dir/memory" && mv "$dir/memory" "$STATE_DIR/publish/memory"
+  echo 0 >"$STATE_DIR/publish/told.at"
+  publish
+  [[ ! -e $API/written/create ]]
+  jq -c '.items' "$API/written/replace" | assert_json 'map(.count) | unique' '[2]'
+}
+
+@test "another leader counts on: it makes no second Event of the same words" {
+  live_is broken "$showing"
+  publish
+  names=$(jq -c '[.items[].metadata.name]' "$API/written/create")
+  jq '.items[].count = 7' "$API/written/create" >"$API/events"
+  rm -r "$STATE_DIR/publish"
+  publish
+  [[ ! -e $API/written/create ]]
+  jq -c '.items' "$API/written/replace" | assert_json 'map(.count) | unique' '[8]'
+  assert_equal "$names" "$(jq -c '[.items[].metadata.name]' "$API/written/replace")"
+}
+
+@test "an Ingress of many problems has twenty Events, and one that says how many more there are" {
+  live_is rules '.services.items = [] | .ingresses.items |= [.[0] | .spec.rules[0].http.paths = [range(30) as $i | {path: "/\($i)", pathType: "Exact", backend: {service: {name: "s\($i)", port: {number: 80}}}}]]'
+  publish
+  assert_equal 21 "$(jq '.items | length' "$API/written/create")"
+  assert_equal 'and 10 problems more, which the controller'\''s log names' "$(jq -r '.items[] | select(.reason == "MoreProblems").message' "$API/written/create")"
+}
+
+@test "a long Ingress name and a long message make an Event that the API server takes" {
+  live_is rules '.services.items = [] | .ingresses.items |= [.[0] | .metadata.name = ("a" * 239 + ".b" * 7)]'
+  publish
+  name=$(event .metadata.name)
+  ((${#name} <= 253))
+  [[ $name =~ ^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$ ]]
+}
+
+routed() {
+  jq -r '.items[] | select(.reason == "Routed") | "\(.type) \(.involvedObject.name): \(.message)"' "$API/written/create"
+}
+
+@test "an Ingress without problems has a Normal Event when it gets its first address" {
+  live_is rules '.ingresses.items |= .[:1]'
+  publish
+  assert_equal 'Normal fruit: all that it asks for is served, at 10.0.0.1, 10.0.0.2' "$(routed)"
+  live_is rules ".ingresses.items |= .[:1] | $showing"
+  publish
+  [[ ! -e $API/written/create ]]
+}
+
+@test "when the last problem of an Ingress is solved, a Normal Event says so" {
+  live_is rules ".ingresses.items |= .[:1] | .services.items = [] | $showing"
+  publish
+  assert_contains "$(event .message)" 'does not exist'
+  live_is rules ".ingresses.items |= .[:1] | $showing"
+  publish
+  assert_equal 'Normal fruit: all that it asks for is served, at 10.0.0.1, 10.0.0.2' "$(routed)"
+}
+
+@test "four thousand problems are told in passes of some hundred" {
+  thousand='.ingresses.items[0] as $one | .ingresses.items = [range(1000) as $i | $one | .metadata.name = "i\($i)" | .metadata.uid = "\($i)" | .spec.rules[0].host = "h\($i).example"]'
+  live_is rules ".services.items = [] | $thousand | $showing"
+  SECONDS=0
+  publish
+  first=$(jq -r '.items[0].metadata.name' "$API/written/create")
+  assert_equal 250 "$(jq '.items | length' "$API/written/create")"
+  publish
+  ((SECONDS <= 20))
+  assert_equal 250 "$(jq '.items | length' "$API/written/create")"
+  [[ $(jq -r '.items[0].metadata.name' "$API/written/create") != "$first" ]]
+}
+
+@test "Events that cannot be written keep no address from being shown" {
+  live_is broken
+  echo 'Error from server (Forbidden): no' >"$API/refusal.create"
+  publish
+  assert_equal 1 "$status"
+  assert_contains "$output" 'cannot create all objects: Error from server (Forbidden): no'
+  [[ -s $API/written/replace ]]
+}
