@@ -4,7 +4,7 @@
 //	Usage: backend ADDRESS...   listens on each, for example 127.77.0.1:8080; on
 //	                            https://:8443 by TLS, with a certificate that nobody trusts
 //
-//	/            the request as JSON: pod, method, host, uri, header, body (as a string), length, tls
+//	/            the request as JSON: pod, method, host, uri, header, body (as a string), tls
 //	/events      server-sent events: a number every 100 ms, until the client leaves
 //	/websocket   sends every message back
 //	/upload      counts the bytes of the body as they arrive
@@ -54,7 +54,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	pod, _ := os.Hostname()
 	answer(w, map[string]any{
 		"pod": pod, "method": r.Method, "host": r.Host, "uri": r.RequestURI, "header": r.Header, "body": string(body),
-		"length": r.ContentLength, "tls": r.TLS != nil, // a length of -1: the body came in chunks
+		"tls": r.TLS != nil,
 	})
 }
 
