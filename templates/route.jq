@@ -162,6 +162,11 @@ def location($ready):
   | if .status then del(.upstream, .protocol) else . end
   | del(.host, .service, .port);
 
+# input: [winner] / output: a refusal for each whose Service has EndpointSlices that are not served
+def slice_refusals($slices):
+  .[] | select(.upstream and any($slices[.service][]?; .addressType == "FQDN"))
+  | refusal(.ingress; "FQDNNotServed"; "Service \(.service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere");
+
 # input: [winner] / output: {"Kind namespace/name": resourceVersion, ...} of all that counts
 def objects($ingresses; $services; $slices; $certificates):
   def entry($kind): {"\($kind) \(key)": (.metadata.resourceVersion // "")};
@@ -193,7 +198,7 @@ input # and not `.`: no input at all must be an error
     upstreams: $upstreams,
     certificates: [$certificates[] | select(.files)],
     defaultCertificate: ($default_certificate[0] | strings // null),
-    problems: [$refused[], $lost[], ($servers[].locations[] | select(.reason)), (($certificates, $default_certificate)[] | objects | select(.reason))]
+    problems: [$refused[], $lost[], ($winners | slice_refusals($slices)), ($servers[].locations[] | select(.reason)), (($certificates, $default_certificate)[] | objects | select(.reason))]
       | map({ingress, reason, message}) | unique,
     objects: ($winners | objects($ingresses; $services; $slices; $secrets))
   }

@@ -1,23 +1,34 @@
 // backend is the application behind the Ingresses in the tests. It says what it
 // was asked, and misbehaves on demand.
 //
-//	Usage: backend ADDRESS...        listens on each, for example 127.77.0.1:8080
+//	Usage: backend ADDRESS...   listens on each, for example 127.77.0.1:8080; on
+//	                            https://:8443 by TLS, with a certificate that nobody trusts
 //
-//	/            the request as JSON: pod, method, host, uri, header, body (as a string)
+//	/            the request as JSON: pod, method, host, uri, header, body (as a string), tls
 //	/events      server-sent events: a number every 100 ms, until the client leaves
 //	/websocket   sends every message back
 //	/upload      counts the bytes of the body as they arrive
+//	/download    as many bytes as ?bytes= says
 //	/drop        reads the request, then closes the connection without an answer
 //	/counts      JSON: bytes received so far by /upload, requests received by /drop for each method
 package main
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
+	"net"
 	"net/http"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +54,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	pod, _ := os.Hostname()
 	answer(w, map[string]any{
 		"pod": pod, "method": r.Method, "host": r.Host, "uri": r.RequestURI, "header": r.Header, "body": string(body),
+		"tls": r.TLS != nil,
 	})
 }
 
@@ -84,6 +96,21 @@ func upload(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "received")
 }
 
+func download(w http.ResponseWriter, r *http.Request) {
+	bytes, err := strconv.Atoi(r.URL.Query().Get("bytes"))
+	if err != nil {
+		http.Error(w, "?bytes= must be a number", http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Length", strconv.Itoa(bytes))
+	for block := make([]byte, 64*1024); bytes > 0; bytes -= len(block) {
+		if _, err := w.Write(block[:min(bytes, len(block))]); err != nil {
+			return // the client left
+		}
+	}
+}
+
 func drop(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	count(r.Method, 1)
@@ -103,6 +130,7 @@ func answer(w http.ResponseWriter, value any) {
 
 // serve is no http.ServeMux, which would redirect a path with repeated slashes.
 func serve(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Server", "backend")
 	switch r.URL.Path {
 	case "/events":
 		events(w, r)
@@ -110,6 +138,8 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		webSocket(w, r)
 	case "/upload":
 		upload(w, r)
+	case "/download":
+		download(w, r)
 	case "/drop":
 		drop(w, r)
 	case "/counts":
@@ -119,13 +149,41 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+func listen(address string) error {
+	address, secure := strings.CutPrefix(address, "https://")
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	server := http.Server{Handler: http.HandlerFunc(serve)}
+	if !secure {
+		return server.Serve(listener)
+	}
+	certificate, err := selfSigned()
+	if err != nil {
+		return err
+	}
+	server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	return server.ServeTLS(listener, "", "")
+}
+
+func selfSigned() (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().AddDate(1, 0, 0)}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	return tls.Certificate{Certificate: [][]byte{certificate}, PrivateKey: key}, err
+}
+
 func main() {
 	if len(os.Args) < 2 {
 		log.Fatal("usage: backend ADDRESS...")
 	}
 	failed := make(chan error)
 	for _, address := range os.Args[1:] {
-		go func() { failed <- http.ListenAndServe(address, http.HandlerFunc(serve)) }()
+		go func() { failed <- listen(address) }()
 	}
 	log.Fatal(<-failed)
 }

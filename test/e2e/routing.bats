@@ -28,23 +28,62 @@ teardown() { common_teardown; }
   always_status 200 ports.example /name
 }
 
-@test "an Ingress of another class is not served, and is when it becomes ours" {
+@test "an Ingress is served while its class is ours: not before, and not after" {
   kubectl -n e2e create ingress other --class other --rule 'other.example/=backend:80'
   create_ingress marker 'marker.example/=backend:80'
   wait_for 5 always_status 200 marker.example /
   always_status 404 other.example /
   kubectl -n e2e patch ingress other -p '{"spec": {"ingressClassName": "bash"}}'
   wait_for 5 always_status 200 other.example /
+  kubectl -n e2e patch ingress other -p '{"spec": {"ingressClassName": "other"}}'
+  wait_for 5 always_status 404 other.example /
+}
+
+# Prints how many pods answer 100 requests.
+pods_that_answer() { # HOST
+  ask "$1" '/?[1-100]' | jq -r .pod | sort -u | wc -l
+}
+
+@test "a headless Service is served by its pods" {
+  kubectl -n e2e expose deployment/backend --name headless --cluster-ip None --port 80 --target-port web
+  create_ingress headless 'headless.example/=headless:80'
+  wait_for 5 always_status 200 headless.example /
+  assert_equal 2 "$(pods_that_answer headless.example)"
+  kubectl -n e2e delete service headless
+}
+
+@test "a Service without a selector is served by what the EndpointSlices say that somebody made for it" {
+  kubectl -n e2e create service clusterip handmade --tcp 80:8080 --dry-run=client -o json |
+    jq 'del(.spec.selector)' | kubectl -n e2e create -f -
+  pod=$(kubectl -n e2e get pods -l app=backend -o json | jq -c '.items[0] | [.metadata.name, .status.podIP]')
+  kubectl -n e2e create -f - <<SLICE
+{"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+ "metadata": {"name": "handmade", "labels": {"kubernetes.io/service-name": "handmade"}},
+ "ports": [{"name": "80-8080", "port": 8080}], "endpoints": [{"addresses": ["$(jq -r '.[1]' <<<"$pod")"]}]}
+SLICE
+  create_ingress handmade 'handmade.example/=handmade:80'
+  wait_for 5 always_status 200 handmade.example /
+  assert_equal "$(jq -r '.[0]' <<<"$pod")" "$(ask handmade.example / | jq -r .pod)"
+  kubectl -n e2e delete service,endpointslice handmade
+}
+
+@test "a backend that is no Service is answered with 501 and the reason, which is in the log, too" {
+  create_ingress resource 'resource.example/=backend:80'
+  wait_for 5 always_status 200 resource.example /
+  kubectl -n e2e get ingress resource -o json |
+    jq '.spec.rules[0].http.paths[0].backend = {resource: {apiGroup: "example.com", kind: "Bucket", name: "files"}}' | kubectl replace -f -
+  wait_for 5 always_status 501 resource.example /
+  assert_equal 'a resource cannot be the backend here, only a Service can: path / of Ingress e2e/resource.' "$(ask resource.example /)"
+  controller_logs --since 30s | grep -q 'Ingress e2e/resource: a resource cannot be the backend here, only a Service can (ResourceBackendNotServed)'
 }
 
 @test "traffic follows the pods of a Deployment, down to none and up again" {
   create_ingress scale 'scale.example/=backend:80'
   wait_for 5 always_status 200 scale.example /
-  pods_that_answer() { for _ in {1..30}; do ask scale.example / | jq -r .pod; done | sort -u | wc -l; }
-  assert_equal 2 "$(pods_that_answer)"
-  kubectl -n e2e scale deployment/backend --replicas 4
+  assert_equal 2 "$(pods_that_answer scale.example)"
+  kubectl -n e2e scale deployment/backend --replicas 10
   kubectl -n e2e rollout status deployment/backend --timeout 60s
-  wait_for 10 eval '[[ $(pods_that_answer) == 4 ]]'
+  wait_for 10 eval '[[ $(pods_that_answer scale.example) == 10 ]]'
   kubectl -n e2e scale deployment/backend --replicas 0
   wait_for 15 always_status 503 scale.example /
   assert_equal 'Service e2e/backend has no ready endpoint for port 80: path / of Ingress e2e/scale.' "$(ask scale.example /)"
@@ -71,19 +110,15 @@ teardown() { common_teardown; }
   always_status 404 harm.example /bad
 }
 
-@test "the pod sees the client's address, host and request" {
+@test "the pod sees the client's address, host and request, and the client the pod's answer" {
   create_ingress headers 'headers.example/*=backend:80'
   wait_for 5 always_status 200 headers.example /
-  answer=$(ask headers.example '/a%20b//c?d=e' -X PUT --data hello -H 'X-Forwarded-For: 6.6.6.6')
-  assert_equal '["PUT","headers.example","/a%20b//c?d=e","hello"]' "$(jq -c '[.method, .host, .uri, .body]' <<<"$answer")"
+  answer=$(ask headers.example '/a%20b//c?d=e' -X PUT --data hello -A 'my client/1.0' -H 'X-Forwarded-For: 6.6.6.6')
+  assert_equal '["PUT","headers.example","/a%20b//c?d=e","hello",["my client/1.0"]]' \
+    "$(jq -c '[.method, .host, .uri, .body, .header["User-Agent"]]' <<<"$answer")"
   refute_contains "$answer" 6.6.6.6
-}
-
-@test "event streams, WebSockets and uploads flow" {
-  create_ingress flow 'flow.example/*=backend:80'
-  wait_for 5 always_status 200 flow.example /
-  run bash -c "curl -sN --max-time 5 -H 'Host: flow.example' http://$ADDRESS/events | head -n 3"
-  assert_equal $'data: 1\n\ndata: 2' "$output"
-  assert_equal $'one\ntwo' "$(printf 'one\ntwo\n' | "$(go_program probe)" websocket "$(address_with_port)" flow.example /websocket)"
-  assert_equal received "$(head -c 100000000 /dev/zero | ask flow.example /upload -T -)"
+  answer=$(ask headers.example '/download?bytes=7' --head)
+  for header in 'Date: ' 'Server: backend' 'Content-Type: application/octet-stream' 'Content-Length: 7'; do
+    assert_contains "$answer" $'\n'"$header"
+  done
 }

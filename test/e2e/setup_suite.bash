@@ -1,4 +1,4 @@
-# Once for all e2e tests: the demo, as a user gets it, and the backend of the tests.
+# Once for all e2e tests: the demo, as a user gets it, and the backends of the tests.
 # A demo that was up before stays.
 
 setup_suite() {
@@ -6,7 +6,7 @@ setup_suite() {
   was_up=$("$root/test/demo/demo" urls >/dev/null 2>&1 && echo yes || true)
   "$root/test/demo/demo" up >"$BATS_RUN_TMPDIR/demo.log" 2>&1 3>&- || { cat "$BATS_RUN_TMPDIR/demo.log" && return 1; }
   join_cluster
-  deploy_backend
+  deploy_backends
 }
 
 # The tests get the demo's kubectl, the address where the controller answers, and
@@ -19,22 +19,38 @@ join_cluster() {
   { read -r OUTAGE_BEGIN && read -r OUTAGE_END; } < <("${CLUSTER}_outage") || true # not every cluster has them
 }
 
-deploy_backend() {
-  build_backend "$BATS_RUN_TMPDIR/backend.tar"
-  "${CLUSTER}_load" "$BATS_RUN_TMPDIR/backend.tar"
+deploy_backends() {
   kubectl create namespace e2e --dry-run=client -o yaml | kubectl apply -f -
-  kubectl -n e2e apply -f "$root/test/e2e/backend.yaml"
+  bring_image backend .
+  bring_image grpc google.golang.org/grpc/interop/server
+  create_certificate
+  kubectl -n e2e apply -f "$root/test/e2e/backend.yaml" -f "$root/test/e2e/grpc.yaml"
   kubectl -n e2e rollout status deployment/backend --timeout 60s
+  kubectl -n e2e rollout status deployment/grpc --timeout 60s
 }
 
-build_backend() ( # FILE
+bring_image() { # NAME PACKAGE
+  build_image "$1" "$2" "$BATS_RUN_TMPDIR/$1.tar"
+  "${CLUSTER}_load" "$BATS_RUN_TMPDIR/$1.tar"
+}
+
+# The Go PACKAGE of the module test/NAME becomes the image bash-ingress-NAME:dev.
+build_image() ( # NAME PACKAGE FILE
   source "$root/test/image"
   choose_builder
-  name=bash-ingress-backend:dev
-  CGO_ENABLED=0 go build -C "$root/test/backend" -o backend .
-  "$BUILDER" build --tag "$(local_name "$name")" "$root/test/backend"
-  save "$1"
+  name=bash-ingress-$1:dev
+  CGO_ENABLED=0 go build -C "$root/test/$1" -ldflags='-s -w' -o program "$2"
+  "$BUILDER" build --tag "$(local_name "$name")" "$root/test/$1"
+  save "$3"
 )
+
+# For grpc.example and grpcs.example: the Ingresses of these hosts have it, and the gRPC server, too.
+create_certificate() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=grpc.example \
+    -addext subjectAltName=DNS:grpc.example,DNS:grpcs.example -keyout "$BATS_RUN_TMPDIR/tls.key" -out "$BATS_RUN_TMPDIR/tls.crt"
+  kubectl -n e2e create secret tls grpc --cert "$BATS_RUN_TMPDIR/tls.crt" --key "$BATS_RUN_TMPDIR/tls.key" \
+    --dry-run=client -o yaml | kubectl apply -f -
+}
 
 teardown_suite() {
   kubectl delete namespace e2e --wait=false

@@ -36,7 +36,7 @@ shell_programs() {
 
 @test "the Dockerfiles pass BuildKit's checks, and their commands shellcheck" {
   linter=$(go_program lint/dockerfile)
-  for file in Dockerfile test/backend/Dockerfile; do
+  for file in Dockerfile test/*/Dockerfile; do
     "$linter" "$file"
     "$linter" "$file" --runs | shellcheck -
   done

@@ -46,6 +46,18 @@ assert_json() { # FILTER EXPECTED <JSON
 
 # --- pods
 
+# ADDRESS:PORT=NAME of each. Those without a Service in the fixtures are for tables.
+pods=(
+  127.77.0.1:8080=apple-1
+  127.77.0.2:8080=apple-2
+  127.77.0.3:8080=banana-1
+  127.77.0.3:8081=banana-2
+  127.77.0.4:8080=cherry-1
+  127.77.0.5:8080=shop-apple-1
+  127.77.0.{10..19}:8080=ten
+)
+[[ ! -e /proc/net/if_inet6 ]] || pods+=('[::1]:8080=six')
+
 # Each answers with its name, and with what it was asked.
 start_pods() {
   local cookie
@@ -63,25 +75,17 @@ http {
   uwsgi_temp_path $dir/pods;
   scgi_temp_path $dir/pods;
   map \$server_addr:\$server_port \$pod {
-    127.77.0.1:8080 apple-1;
-    127.77.0.2:8080 apple-2;
-    127.77.0.3:8080 banana-1;
-    127.77.0.3:8081 banana-2;
-    127.77.0.4:8080 cherry-1;
-    127.77.0.5:8080 shop-apple-1;
+$(printf '    %s;\n' "${pods[@]/=/ }" | tr -d '[]')
   }
   server {
-    listen 127.77.0.1:8080;
-    listen 127.77.0.2:8080;
-    listen 127.77.0.3:8080;
-    listen 127.77.0.3:8081;
-    listen 127.77.0.4:8080;
-    listen 127.77.0.5:8080;
+$(printf '    listen %s;\n' "${pods[@]%=*}")
     default_type text/plain;
     location / { return 200 "\$pod \$request_method \$request_uri\n"; }
+    location /address { return 200 "\$server_addr:\$server_port\n"; }
+    location /moved { return 302 \$arg_to; }
     location /redirecting { add_header X-Accel-Redirect /elsewhere; return 200 "my own answer\n"; }
     location /large-header { add_header A $cookie; add_header B $cookie; add_header C $cookie; return 200 "\n"; }
-    location /headers { return 200 "Host: \$http_host\nX-Forwarded-For: \$http_x_forwarded_for\nX-Forwarded-Host: \$http_x_forwarded_host\nX-Forwarded-Port: \$http_x_forwarded_port\nX-Forwarded-Proto: \$http_x_forwarded_proto\nX-Real-IP: \$http_x_real_ip\nX-Request-ID: \$http_x_request_id\nConnection: \$http_connection\nUpgrade: \$http_upgrade\nProtocol: \$server_protocol\n"; }
+    location /headers { return 200 "Host: \$http_host\nX-Forwarded-For: \$http_x_forwarded_for\nX-Forwarded-Host: \$http_x_forwarded_host\nX-Forwarded-Port: \$http_x_forwarded_port\nX-Forwarded-Proto: \$http_x_forwarded_proto\nX-Real-IP: \$http_x_real_ip\nX-Request-ID: \$http_x_request_id\nConnection: \$http_connection\nUpgrade: \$http_upgrade\nUser-Agent: \$http_user_agent\nProtocol: \$server_protocol\n"; }
   }
 }
 CONF
@@ -90,9 +94,16 @@ CONF
 
 # --- the routes
 
-# Renders FIXTURE and starts nginx with it.
+# Starts nginx with what FIXTURE asks for.
 serve() { # FIXTURE [EDIT]
-  model "$@" >"$dir/model.json"
+  snapshot "$@" | serve_snapshot
+}
+
+# The same with the snapshot on standard input. An nginx that runs ends first:
+# after a reload, its old workers would answer for a moment.
+serve_snapshot() {
+  [[ ! -s $STATE_DIR/nginx.pid ]] || { kill -TERM "$(<"$STATE_DIR/nginx.pid")" && wait_for 5 test ! -e "$STATE_DIR/nginx.pid"; }
+  "$bin/route" >"$dir/model.json"
   "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >"$dir/apply.log" 2>&1
   nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
   wait_for 5 curl -sf "localhost:$ADMIN_PORT/healthz"
@@ -101,6 +112,47 @@ serve() { # FIXTURE [EDIT]
 # Asks nginx as a client of HOST would: method, headers and so on as curl options.
 ask() { # HOST PATH [CURL_OPTION...]
   curl -s --path-as-is --max-time 10 -H "Host: $1" "${@:3}" "http://127.0.0.1:$HTTP_PORT$2"
+}
+
+# Prints who answers: the pods' application, or the status code if nginx itself does.
+who_answers() { # HOST PATH
+  local answer
+  answer=$(ask "$1" "$2" -w '%{http_code}')
+  if [[ $answer == *200 ]]; then echo "${answer%%-*}"; else echo "${answer: -3}"; fi
+}
+
+# Prints the problems that the live configuration has, a line for each.
+problems() {
+  jq -r '.problems[] | "\(.reason): \(.ingress): \(.message)"' "$dir/model.json"
+}
+
+# --- tables: each row is a rule, a request and what must answer
+
+# Prints the rows of the table on standard input: without comments, a tab between
+# columns. Between columns, the table has two spaces or more.
+rows() {
+  sed -E 's/^ +//; /^(#|$)/d; s/  +/\t/g'
+}
+
+# Prints the fixture "rules" with other contents: what a table's jq program makes of ARGs.
+snapshot_of() { # TABLE [JQ_OPTION...]
+  jq -f "$BATS_TEST_DIRNAME/tables/$1.jq" "${@:2}" "$fixtures/rules/snapshot.json"
+}
+
+# Prints the problems of the objects that belong to that row, which have its number
+# in their names; of all, if the row is alone.
+row_problems() { # NUMBER
+  if [[ $1 == - ]]; then problems; else problems | sed -nE "s/[.-]row-$1\>//gp"; fi
+}
+
+# Fails and shows the row unless EXPECTED and ACTUAL are the same.
+assert_row() { # EXPECTED ACTUAL COLUMN...
+  assert_equal "$1" "$2" || { printf 'in row:   %s\n' "${*:3}" >&2 && return 1; }
+}
+
+# Fails and shows the row unless the problem begins with EXPECTED, or there is none if none is.
+assert_problem() { # EXPECTED ACTUAL COLUMN...
+  if [[ -n $1 ]]; then assert_row "$1" "${2:0:${#1}}" "${@:3}"; else assert_row '' "$2" "${@:3}"; fi
 }
 
 # --- the API server

@@ -1,0 +1,120 @@
+# Clients as they are: what they send arrives as they send it, and nothing is kept on the way.
+load helpers
+
+setup_file() {
+  create_ingress client 'client.example/*=backend:80'
+  wait_for 5 always_status 200 client.example /
+}
+teardown() { [[ -n ${BATS_TEST_COMPLETED-} ]] || explain_failure; }
+teardown_file() { kubectl -n e2e delete ingress --all --wait=false; }
+
+# Makes every replica load a new configuration.
+reload() {
+  create_ingress "reload-$BATS_TEST_NUMBER" "reload-$BATS_TEST_NUMBER.example/=backend:80"
+  wait_for 5 always_status 200 "reload-$BATS_TEST_NUMBER.example" /
+}
+
+@test "HTTP/1.1 and HTTP/1.0 are answered" {
+  assert_equal '1.1 200' "$(ask client.example / --http1.1 -o /dev/null -w '%{http_version} %{http_code}')"
+  assert_equal 200 "$(ask client.example / --http1.0 -o /dev/null -w '%{http_code}')"
+}
+
+@test "HEAD gets the header of the answer, with the length that a GET would have, and no body" {
+  run ask client.example '/download?bytes=12345' --head
+  assert_equal 0 "$status"
+  assert_contains "$output" 'HTTP/1.1 200'
+  assert_contains "$output" 'Content-Length: 12345'
+}
+
+@test "OPTIONS and methods that nobody knows go to the pod" {
+  assert_equal OPTIONS "$(ask client.example / -X OPTIONS | jq -r .method)"
+  assert_equal BREW "$(ask client.example / -X BREW | jq -r .method)"
+}
+
+@test "a body in chunks arrives whole, in both directions" {
+  assert_equal hello "$(ask client.example / -H 'Transfer-Encoding: chunked' --data hello | jq -r .body)"
+  long=$(seq 20000)
+  run ask client.example / -i -H 'Transfer-Encoding: chunked' --data "$long"
+  assert_contains "$output" 'Transfer-Encoding: chunked' # the pod does not know the length of a long answer
+  assert_equal "$long" "$(tail -n 1 <<<"$output" | jq -r .body)"
+}
+
+@test "a client that waits for 100 Continue is told to go on" {
+  run ask client.example / -v -H 'Expect: 100-continue' --expect100-timeout 60 --data hello
+  assert_contains "$output" 'HTTP/1.1 100 Continue'
+  assert_contains "$output" '"body":"hello"'
+}
+
+@test "a client that reads or writes slowly gets through" {
+  assert_equal 6000000 "$(ask client.example '/download?bytes=6000000' --limit-rate 3M -o /dev/null -w '%{size_download}')"
+  assert_equal received "$(head -c 60000 /dev/zero | ask client.example /upload --limit-rate 30k -T -)"
+}
+
+@test "a WebSocket carries messages in both directions, also through a reload" {
+  mkfifo "$BATS_TEST_TMPDIR/say"
+  heard=$BATS_TEST_TMPDIR/heard
+  "$(go_program probe)" websocket "$(address_with_port)" client.example /websocket <"$BATS_TEST_TMPDIR/say" >"$heard" 3>&- &
+  exec 4>"$BATS_TEST_TMPDIR/say"
+  echo before >&4
+  wait_for 5 grep -q before "$heard"
+  reload
+  echo after >&4
+  wait_for 5 grep -q after "$heard"
+  exec 4>&-
+  wait "$!"
+}
+
+@test "a stream of server-sent events arrives one by one, also through a reload, without a gap" {
+  events=$BATS_TEST_TMPDIR/events
+  curl -sN --max-time 30 -H 'Host: client.example' "http://$ADDRESS/events" >"$events" 3>&- &
+  wait_for 5 grep -q 'data: 2' "$events"
+  reload
+  last=$(grep -c data "$events")
+  wait_for 5 grep -q "data: $((last + 3))" "$events"
+  kill "$!"
+  assert_equal "$(seq -f 'data: %g' "$((last + 3))")" "$(grep data "$events" | head -n "$((last + 3))")"
+}
+
+# Prints the peak of POD's memory in MiB, in its control group (version 2 or 1) and
+# so with files in memory, until the standard input ends.
+memory_peak() { # POD
+  kubectl -n bash-ingress exec -i "$1" -- bash -c '
+    file=/sys/fs/cgroup/memory.current most=0
+    [[ -r $file ]] || file=/sys/fs/cgroup/memory/memory.usage_in_bytes
+    while
+      read -r usage <"$file"
+      ((usage <= most)) || most=$usage
+      read -r -t 0.05
+      (($? > 128)) # no input yet
+    do :; done
+    echo "$((most / 1048576))"'
+}
+
+# Runs COMMAND and sets $memory to the sum of what the controller's pods had at most meanwhile.
+measure_memory() { # COMMAND...
+  local pod watching=()
+  rm -f "$BATS_TEST_TMPDIR"/{end,peak-*}
+  mkfifo "$BATS_TEST_TMPDIR/end"
+  for pod in $(controller_pods); do
+    memory_peak "$pod" <"$BATS_TEST_TMPDIR/end" >"$BATS_TEST_TMPDIR/peak-${pod#pod/}" 3>&- &
+    watching+=("$!")
+  done
+  exec 4>"$BATS_TEST_TMPDIR/end"
+  "$@"
+  exec 4>&-
+  wait "${watching[@]}"
+  memory=$(cat "$BATS_TEST_TMPDIR"/peak-* | jq -s add)
+}
+
+@test "an upload and a download of 1 GiB take no memory to speak of" {
+  gibibyte=$((1024 * 1024 * 1024))
+  upload() { assert_equal received "$(head -c "$gibibyte" /dev/zero | ask client.example /upload --max-time 60 -T -)"; }
+  download() { assert_equal "$gibibyte" "$(ask client.example "/download?bytes=$gibibyte" --max-time 60 -o /dev/null -w '%{size_download}')"; }
+  measure_memory sleep 3
+  before=$memory
+  for transfer in upload download; do
+    measure_memory "$transfer"
+    echo "$transfer: from $before MiB to $memory MiB"
+    ((memory - before <= 64))
+  done
+}

@@ -1,0 +1,377 @@
+# Which rule serves which request: each row of these tables has rules, a request
+# and what must answer. Real nginx answers, on behalf of pods of the Services
+# apple, banana and cherry of the namespace demo, and apple of the namespace shop
+# (which answers "shop"). 404 is nginx's own.
+#
+# How rules are written is told in tables/rules.jq. In short: TYPE:HOST/PATH=SERVICE;
+# an Ingress's rules are separated by a space, and Ingresses by "; ", the oldest first.
+load helpers
+
+setup() {
+  common_setup
+  start_pods
+}
+teardown() { common_teardown; }
+
+# Rows: INGRESSES, [HOST]/PATH, ANSWER, and the beginning of the problem that the INGRESSES have, if any.
+#
+# One nginx serves all rows, each with names and hosts of its own (tables/rules.jq),
+# but for those where a rule for any host is to answer a request for a certain one:
+# these rows are alone.
+assert_rows() {
+  local row
+  rows | awk -F '\t' -v OFS='\t' '{ print ($2 ~ /^[^\/]/ && $1 ~ /(^|[ :])[=\/]|(^|[;:] )default=/ ? "-" : NR), $0 }' >"$dir/rows"
+  grep -v ^- "$dir/rows" | assert_together
+  while read -r row; do
+    assert_together <<<"$row"
+  done < <(grep ^- "$dir/rows")
+}
+
+assert_together() {
+  local number ingresses request answer problem
+  cat >"$dir/together"
+  snapshot_of rules --rawfile rows "$dir/together" | serve_snapshot
+  while IFS=$'\t' read -r number ingresses request answer problem; do
+    assert_row "$answer" "$(row_answers "$number" "$request")" "$ingresses" "$request"
+    assert_problem "$problem" "$(row_problems "$number")" "$ingresses" "$request"
+  done <"$dir/together"
+}
+
+# Rows: IngressClasses, what the Ingress for class.example says, ANSWER. Each row is
+# alone, since IngressClasses concern the whole cluster.
+assert_classes() {
+  local classes ingress answer
+  while IFS=$'\t' read -r classes ingress answer; do
+    snapshot_of classes --arg classes "$classes" --arg ingress "$ingress" | serve_snapshot
+    assert_row "$answer" "$(who_answers class.example /)" "$classes" "$ingress"
+  done < <(rows)
+}
+
+row_answers() { # NUMBER REQUEST
+  [[ $2 =~ ^([^/:]*[^/:.])?(\.?(:[0-9]+)?)(/.*)$ ]]
+  local host=${BASH_REMATCH[1]} rest=${BASH_REMATCH[2]} path=${BASH_REMATCH[4]}
+  [[ $1 == - ]] || host=${host:+$host.}row-$1
+  who_answers "$host$rest" "$path"
+}
+
+@test "the examples of the Kubernetes documentation: path types" {
+  # "Ingress", section "Path types", "Examples"; where it has two request paths, here are two rows
+  assert_rows <<'ROWS'
+    # rules                                        request         answer
+    Prefix:/=apple                                 /               apple
+    Prefix:/=apple                                 /any/path       apple
+    Exact:/foo=apple                               /foo            apple
+    Exact:/foo=apple                               /bar            404
+    Exact:/foo=apple                               /foo/           404
+    Exact:/foo/=apple                              /foo            404
+    Prefix:/foo=apple                              /foo            apple
+    Prefix:/foo=apple                              /foo/           apple
+    Prefix:/foo/=apple                             /foo            apple
+    Prefix:/foo/=apple                             /foo/           apple
+    Prefix:/aaa/bb=apple                           /aaa/bbb        404
+    Prefix:/aaa/bbb=apple                          /aaa/bbb        apple
+    Prefix:/aaa/bbb/=apple                         /aaa/bbb        apple
+    Prefix:/aaa/bbb=apple                          /aaa/bbb/       apple
+    Prefix:/aaa/bbb=apple                          /aaa/bbb/ccc    apple
+    Prefix:/aaa/bbb=apple                          /aaa/bbbxyz     404
+    Prefix:/=apple /aaa=banana                     /aaa/ccc        banana
+    Prefix:/=apple /aaa=banana                     /ccc            apple
+    Prefix:/=apple /aaa=banana /aaa/bbb=cherry     /aaa/bbb        cherry
+    Prefix:/=apple /aaa=banana /aaa/bbb=cherry     /ccc            apple
+    Prefix:/aaa=apple                              /ccc            404
+    Prefix:/aaa=apple default=cherry               /ccc            cherry
+    Prefix:/foo=apple Exact:/foo=banana            /foo            banana
+ROWS
+}
+
+@test "the examples of the Kubernetes documentation: wildcard hosts" {
+  assert_rows <<'ROWS'
+    # rules               request             answer
+    *.foo.com=apple       bar.foo.com/        apple
+    *.foo.com=apple       baz.bar.foo.com/    404
+    *.foo.com=apple       foo.com/            404
+ROWS
+}
+
+@test "Exact is that path and nothing else" {
+  assert_rows <<'ROWS'
+    # rules                                 request       answer
+    Exact:/foo=apple                        /foo?a=b      apple
+    Exact:/foo=apple                        /foo?x=/bar   apple
+    Exact:/foo=apple                        /Foo          404
+    Exact:/Foo=apple                        /foo          404
+    Exact:/foo=apple                        /foo/bar      404
+    Exact:/foo=apple                        /foobar       404
+    Exact:/foo=apple                        /fo           404
+    Exact:/=apple                           /             apple
+    Exact:/=apple                           /?a=b         apple
+    Exact:/=apple                           /foo          404
+    # nginx would redirect /foo to /foo/ of its own accord: 301
+    Exact:/foo/=apple                       /foo/         apple
+    Exact:/foo/=apple                       /foo?a=b      404
+    Exact:/foo/=apple                       /foo/bar      404
+    Exact:/foo/=apple Exact:/foo=banana     /foo          banana
+    Exact:/foo/=apple Exact:/foo=banana     /foo/         apple
+    Exact:/a/foo/=apple Prefix:/a=banana    /a/foo        banana
+    Exact:/foo/=apple default=cherry        /foo          cherry
+ROWS
+}
+
+@test "Prefix goes by path element, and a trailing slash of the rule means nothing" {
+  assert_rows <<'ROWS'
+    # rules                            request             answer
+    Prefix:/foo=apple                  /foo/bar/baz        apple
+    Prefix:/foo/=apple                 /foo/bar            apple
+    Prefix:/foo/=apple                 /foobar             404
+    Prefix:/foo=apple                  /foobar/            404
+    Prefix:/foo=apple                  /fo                 404
+    Prefix:/foo=apple                  /bar/foo            404
+    Prefix:/foo=apple                  /FOO                404
+    Prefix:/foo=apple                  /                   404
+    Prefix:/foo=apple                  /foo?a=b            apple
+    Prefix:/foo=apple                  /foo/?a=b           apple
+    Prefix:/foo=apple                  /bar?x=/foo         404
+    Prefix:/foo.bar=apple              /fooxbar            404
+    Prefix:/foo+(bar)*=apple           /foo+(bar)*/baz     apple
+    Prefix:/foo+(bar)*=apple           /foobar             404
+    # the same, if nobody told nginx about /foo itself: 301
+    Prefix:/foo/bar=apple              /foo                404
+ROWS
+}
+
+@test "an encoded or detoured path is matched as what it means" {
+  # as nginx does it: %XX is decoded, repeated slashes are one, /./ and /../ are resolved
+  assert_rows <<'ROWS'
+    # rules                            request             answer
+    Prefix:/foo=apple                  //foo               apple
+    Prefix:/foo=apple                  /foo//bar           apple
+    Prefix:/foo/bar=apple              /foo//bar           apple
+    Prefix:/foo/bar=apple              /foo///bar//        apple
+    Exact:/foo=apple                   //foo               apple
+    Exact:/foo=apple                   /foo//              404
+    Exact:/foo/=apple                  /foo//              apple
+    Prefix:/bar=apple                  /foo/../bar         apple
+    Prefix:/foo=apple                  /foo/../bar         404
+    Prefix:/foo=apple                  /./foo              apple
+    Prefix:/foo=apple                  /foo/..             404
+    Prefix:/foo=apple                  /foo/%2e%2e/bar     404
+    Prefix:/foo=apple                  /%66oo              apple
+    Exact:/foo=apple                   /%66oo              apple
+    Exact:/foo=apple                   /f%6Fo?x            apple
+    Prefix:/foo/bar=apple              /foo%2Fbar          apple
+    Prefix:/foo/bar=apple              /foo%2fbar/baz      apple
+    Exact:/foo/bar=apple               /foo%2Fbar          apple
+    Prefix:/foo=apple                  /foo%2Fbar          apple
+    Exact:/foo=apple                   /foo%3Fx            404
+    Prefix:/foo=apple                  /foo%20             404
+    Prefix:/foo=apple                  /foo%252Fbar        404
+    # to Kubernetes a path element is all between two slashes: a parameter belongs to it
+    Prefix:/foo=apple                  /foo;x              404
+    Prefix:/foo=apple                  /foo/;x             apple
+    Exact:/foo=apple                   /foo;x              404
+    # above the root there is nothing: nginx refuses
+    Prefix:/=apple                     /../foo             400
+    Prefix:/=apple                     /%00                400
+ROWS
+}
+
+@test "ImplementationSpecific is as Prefix, and an empty path is /" {
+  assert_rows <<'ROWS'
+    # rules                                                request      answer
+    ImplementationSpecific:=apple                          /            apple
+    ImplementationSpecific:=apple                          /foo/bar     apple
+    ImplementationSpecific:/=apple                         /foo         apple
+    ImplementationSpecific:/foo=apple                      /foo         apple
+    ImplementationSpecific:/foo=apple                      /foo/        apple
+    ImplementationSpecific:/foo=apple                      /foo/bar     apple
+    ImplementationSpecific:/foo/=apple                     /foo         apple
+    ImplementationSpecific:/foo=apple                      /foobar      404
+    ImplementationSpecific:/foo=apple                      /FOO         404
+    ImplementationSpecific:/foo=apple Exact:/foo=banana    /foo         banana
+    ImplementationSpecific:/foo=apple /foo/bar=banana      /foo/bar     banana
+ROWS
+}
+
+@test "of several paths that match, the longest decides, and Exact before Prefix of the same" {
+  assert_rows <<'ROWS'
+    # rules                                                request      answer
+    Exact:/foo=apple Prefix:/foo=banana                    /foo         apple
+    Exact:/foo=apple Prefix:/foo=banana                    /foo/        banana
+    Exact:/foo=apple Prefix:/foo=banana                    /foo/bar     banana
+    Exact:/foo/=apple Prefix:/foo=banana                   /foo/        apple
+    Exact:/foo/=apple Prefix:/foo=banana                   /foo         banana
+    Exact:/foo=apple Prefix:/foo/=banana                   /foo         apple
+    Prefix:/foo=apple Exact:/foo/bar=banana                /foo/bar     banana
+    Prefix:/foo=apple Exact:/foo/bar=banana                /foo/bar/    apple
+    Prefix:/foo=apple Exact:/foo/bar=banana                /foo/bar/x   apple
+    Prefix:/foo/bar=apple Prefix:/foo=banana               /foo/bar/x   apple
+    Prefix:/foo=banana Prefix:/foo/bar=apple               /foo/bar/x   apple
+    Prefix:/foo=banana; Prefix:/foo/bar=apple              /foo/bar/x   apple
+    Prefix:/foo/bar=apple; Prefix:/foo=banana              /foo/bar/x   apple
+    Prefix:/foo=apple Prefix:/foo/bar=banana               /foo/barbaz  apple
+    Prefix:/=banana Exact:/=apple                          /            apple
+    Prefix:/=banana Exact:/=apple                          /foo         banana
+    Prefix:/foo/a/b/c=apple /foo/longest=banana            /foo/longest   banana
+ROWS
+}
+
+@test "a path that could mean something else to nginx is refused by itself" {
+  assert_rows <<'ROWS'
+    # rules                                    request          answer   problem
+    Prefix:/a%20b=apple                        /a%20b           404      PathRefused
+    Prefix:/foo;x=apple                        /foo;x           404      PathRefused
+    Prefix:/foo"=apple                         /foo"            404      PathRefused
+    Prefix:/foo$host=apple                     /foo             404      PathRefused
+    Prefix:/foo{}=apple Prefix:/bar=banana     /bar             banana   PathRefused
+    ImplementationSpecific:/a/../b=apple       /b               404      PathRefused
+    ImplementationSpecific:/a//b=apple         /a/b             404      PathRefused
+    ImplementationSpecific:/foo(.*)=apple      /foo(.*)         apple
+    ImplementationSpecific:/foo(.*)=apple      /foobar          404
+ROWS
+}
+
+@test "an exact host comes before a wildcard, and a wildcard before none" {
+  assert_rows <<'ROWS'
+    # rules                                            request                  answer
+    foo.com=apple                                      foo.com/                 apple
+    foo.com=apple                                      bar.com/                 404
+    foo.com=apple                                      bar.foo.com/             404
+    bar.foo.com=apple *.foo.com=banana =cherry         bar.foo.com/             apple
+    bar.foo.com=apple *.foo.com=banana =cherry         baz.foo.com/             banana
+    bar.foo.com=apple *.foo.com=banana =cherry         foo.com/                 cherry
+    =cherry; *.foo.com=banana; bar.foo.com=apple       bar.foo.com/             apple
+    =cherry                                            any.example/             cherry
+    =cherry                                            10.0.0.1/                cherry
+    Exact:/=apple /a=banana                            any.example/             apple
+    Exact:/=apple /a=banana                            any.example/a/b          banana
+    Exact:/=apple /a=banana                            any.example/c            404
+    *.foo.com=apple =cherry                            a.b.foo.com/             cherry
+    *.foo.com=apple *.b.foo.com=banana                 a.b.foo.com/             banana
+    *.foo.com=apple                                    barfoo.com/              404
+    *.foo.com=apple                                    bar.fooxcom/             404
+    # neither the port nor upper case counts, nor a dot at the end
+    foo.com=apple                                      foo.com:8080/            apple
+    foo.com=apple                                      FOO.Com/                 apple
+    foo.com=apple                                      foo.com./                apple
+    *.foo.com=apple                                    BAR.FOO.COM:443/         apple
+ROWS
+}
+
+@test "what no path of its host matches does not fall through to a wildcard or to rules without a host" {
+  # the API leaves it open; ingress-nginx does so too. The other rules may be somebody else's.
+  assert_rows <<'ROWS'
+    # rules                                                   request           answer
+    foo.com/a=apple; =cherry                                  foo.com/a         apple
+    foo.com/a=apple; =cherry                                  foo.com/b         404
+    bar.foo.com/a=apple; *.foo.com=banana                     bar.foo.com/b     404
+    *.foo.com/a=apple; =cherry                                bar.foo.com/b     404
+    foo.com/a=apple default=banana; =cherry                   foo.com/b         banana
+    bar.foo.com/a=apple default=cherry; *.foo.com=banana      bar.foo.com/b     cherry
+    foo.com/a=apple; default=cherry                           foo.com/b         404
+ROWS
+}
+
+@test "many Ingresses make up one host; of two that claim the same, the oldest has it" {
+  assert_rows <<'ROWS'
+    # Ingresses                                                         request      answer   problem
+    foo.com/a=apple; foo.com/b=banana                                   foo.com/a    apple
+    foo.com/a=apple; foo.com/b=banana                                   foo.com/b    banana
+    foo.com/a=banana; shop/far: foo.com/b=apple                         foo.com/a    banana
+    foo.com/a=banana; shop/far: foo.com/b=apple                         foo.com/b    shop
+    foo.com/a=apple; Exact:foo.com/a=banana                             foo.com/a    banana
+    demo/one@2001: foo.com=apple; demo/two@2002: foo.com=banana         foo.com/     apple    PathTaken: demo/two: Prefix path / of host foo.com is already taken by Ingress demo/one
+    demo/two@2002: foo.com=apple; demo/one@2001: foo.com=banana         foo.com/     banana   PathTaken: demo/two: Prefix path / of host foo.com is already taken by Ingress demo/one
+    demo/new@2002: foo.com=banana; shop/old@2001: foo.com=apple         foo.com/     shop     PathTaken: demo/new: Prefix path / of host foo.com is already taken by Ingress shop/old
+    # of the same age: the first by namespace and name
+    demo/two@2001: foo.com=apple; demo/one@2001: foo.com=banana         foo.com/     banana   PathTaken: demo/two: Prefix path / of host foo.com is already taken by Ingress demo/one
+    shop/one@2001: foo.com=apple; demo/two@2001: foo.com=banana         foo.com/     banana   PathTaken: shop/one: Prefix path / of host foo.com is already taken by Ingress demo/two
+    # the same path, because a trailing slash or ImplementationSpecific makes no difference
+    demo/one: foo.com/a=apple; demo/two: foo.com/a/=banana              foo.com/a    apple    PathTaken: demo/two: Prefix path /a of host foo.com is already taken by Ingress demo/one
+    demo/one: foo.com/a=apple ImplementationSpecific:foo.com/a=banana   foo.com/a    apple    PathTaken: demo/one: Prefix path /a of host foo.com is already taken by Ingress demo/one
+    demo/one: Exact:foo.com/a=apple; demo/two: Exact:foo.com/a=banana   foo.com/a    apple    PathTaken: demo/two: Exact path /a of host foo.com is already taken by Ingress demo/one
+    demo/one: Exact:foo.com/a=apple; demo/two: Exact:foo.com/a/=banana  foo.com/a/   banana
+    # not the same host
+    demo/one: *.foo.com=apple; demo/two: bar.foo.com=banana             bar.foo.com/   banana
+    demo/one: =apple; demo/two: =banana                                 any.host/    apple    PathTaken: demo/two: Prefix path / of host * is already taken by Ingress demo/one
+    # who lost one path keeps the others
+    demo/one: foo.com/a=apple; demo/two: foo.com/a=banana foo.com/b=banana   foo.com/b   banana   PathTaken: demo/two: Prefix path /a of host foo.com is already taken by Ingress demo/one
+ROWS
+}
+
+@test "a default backend takes what its Ingress does not match, and without rules every host that no rule names" {
+  assert_rows <<'ROWS'
+    # Ingresses                                                 request         answer   problem
+    default=cherry                                              any.host/       cherry
+    default=cherry                                              any.host/x/y    cherry
+    foo.com/a=apple; default=cherry                             bar.com/        cherry
+    foo.com/a=apple; default=cherry                             foo.com/a       apple
+    /a=apple; default=cherry                                    any.host/a      apple
+    /a=apple; default=cherry                                    any.host/b      cherry
+    foo.com/a=apple default=cherry                              foo.com/a       apple
+    foo.com/a=apple default=cherry                              foo.com/b       cherry
+    foo.com/a=apple default=cherry                              bar.com/        404
+    foo.com/a=apple bar.com/a=apple default=cherry              bar.com/b       cherry
+    *.foo.com/a=apple default=cherry                            bar.foo.com/b   cherry
+    Exact:foo.com/=apple default=cherry                         foo.com/b       cherry
+    foo.com=apple default=cherry                                foo.com/b       apple
+    foo.com/a=apple =banana default=cherry                      foo.com/b       cherry
+    foo.com/a=apple /b=banana default=cherry                    foo.com/c       cherry
+    foo.com/a=apple /b=banana default=cherry                    any.host/c      cherry
+    # no default backend anywhere
+    foo.com/a=apple                                             foo.com/b       404
+    foo.com/a=apple                                             bar.com/        404
+    # of two, the older one's, where both could
+    demo/one: foo.com/a=apple default=cherry; demo/two: foo.com/b=banana default=banana   foo.com/c   cherry   PathTaken: demo/two: the default of host foo.com is already taken by Ingress demo/one
+    demo/one: foo.com/a=apple; demo/two: foo.com/b=banana default=banana                  foo.com/c   banana
+    demo/one: default=cherry; demo/two: default=banana                                    foo.com/c   cherry   PathTaken: demo/two: the default of host * is already taken by Ingress demo/one
+ROWS
+}
+
+@test "a backend is a Service of the Ingress's own namespace; another kind is not served, and the answer says so" {
+  assert_rows <<'ROWS'
+    # Ingresses                        request       answer   problem
+    demo/one: foo.com=apple            foo.com/      apple
+    shop/one: foo.com=apple            foo.com/      shop
+    shop/one: foo.com/a=apple; demo/two: foo.com/b=apple    foo.com/a   shop
+    shop/one: foo.com/a=apple; demo/two: foo.com/b=apple    foo.com/b   apple
+    shop/one: foo.com=cherry           foo.com/      503      ServiceNotFound: shop/one: Service shop/cherry does not exist
+    demo/one: foo.com=resource         foo.com/      501      ResourceBackendNotServed: demo/one: a resource cannot be the backend here, only a Service can
+    demo/one: default=resource         any.host/     501      ResourceBackendNotServed: demo/one: a resource cannot be the backend here, only a Service can
+    demo/one: foo.com/a=resource foo.com/b=apple     foo.com/b   apple   ResourceBackendNotServed: demo/one: a resource cannot be the backend here, only a Service can
+ROWS
+}
+
+@test "an Ingress is ours by its class, else by its annotation, else if our class is the default" {
+  assert_classes <<'ROWS'
+    # IngressClasses and their controllers         Ingress                       answer
+    bash=ours                                      class=bash                    apple
+    bash=ours other=theirs                         class=other                   404
+    bash=ours other=theirs                         class=bash                    apple
+    red=ours blue=ours other=theirs                class=red                     apple
+    red=ours blue=ours other=theirs                class=blue                    apple
+    bash=ours                                      class=unknown                 404
+    # our own name, INGRESS_CLASS, while nothing has it: to delete it by mistake takes no route away
+    none                                           class=bash                    apple
+    bash=theirs                                    class=bash                    404
+    # the annotation of before Kubernetes 1.18 names a class, too
+    bash=ours                                      annotation=bash               apple
+    red=ours other=theirs                          annotation=red                apple
+    bash=ours other=theirs                         annotation=other              404
+    none                                           annotation=bash               apple
+    # the field wins over the annotation: as in ingress-nginx, and the API calls the field the successor
+    bash=ours other=theirs                         class=bash annotation=other   apple
+    bash=ours other=theirs                         class=other annotation=bash   404
+    # neither
+    bash=ours                                      neither                       404
+    bash=ours,default                              neither                       apple
+    bash=ours red=ours,default                     neither                       apple
+    bash=ours other=theirs,default                 neither                       404
+    bash=ours,default other=theirs,default         neither                       apple
+    none                                           neither                       404
+    # a default is for Ingresses that name none
+    bash=ours,default other=theirs                 class=other                   404
+    bash=ours,default                              class=unknown                 404
+    bash=ours,default other=theirs                 annotation=other              404
+    bash=ours,default                              annotation=                   404
+ROWS
+}
