@@ -179,5 +179,5 @@ older_than() { # SECONDS
   ln -s "$(command -v bash)" "$(command -v env)" "$dir/path"
   PATH=$dir/path run "$bin/ingress-controller"
   assert_equal 2 "$status"
-  assert_contains "$output" 'these programs are missing: kubectl jq nginx envsubst'
+  assert_contains "$output" 'these programs are missing: kubectl jq nginx openssl envsubst'
 }
