@@ -22,8 +22,8 @@ def names:
 # input: {certificate, key, complaint} / output: a fact
 def fact:
   (.certificate | found("(-----BEGIN PUBLIC KEY-----[^\\f]*(\\f[A-Za-z0-9+/=]+)*\\f-----END PUBLIC KEY-----)")) as $public_key
-  | (.certificate | found("Public-Key: \\(([0-9]+) bit") // "0" | tonumber) as $bits
   | (.certificate | found("Public Key Algorithm: ([A-Za-z0-9.-]+)")) as $algorithm
+  | (.certificate | found("Public-Key: \\(([0-9]+) bit") // "0" | tonumber) as $bits
   | if .certificate == "" then
       {reason: "CertificateInvalid", message: "its tls.crt holds no certificate in PEM form"}
     elif .key == "encrypted" then

@@ -201,12 +201,10 @@ service_is() { # SERVICE   adds it to the fixture
   [[ -s $API/written/replace ]] # it was tried again
 }
 
-@test "a pass writes some hundred Ingresses, the next one goes on, and a thousand are decided in a moment" {
+@test "a pass writes some hundred Ingresses, the next one goes on" {
   export PUBLISH_ADDRESS=192.0.2.1
   live_is rules '.ingresses.items[0] as $one | .ingresses.items = [range(1000) as $i | $one | .metadata.name = "i\($i)"]'
-  SECONDS=0
   publish
-  ((SECONDS <= 10))
   assert_equal 500 "$(statuses | wc -l)"
   statuses >"$dir/first"
   publish # the snapshot is not new yet, but what was written is remembered
@@ -350,12 +348,10 @@ routed() {
 @test "four thousand problems are told in passes of some hundred" {
   thousand='.ingresses.items[0] as $one | .ingresses.items = [range(1000) as $i | $one | .metadata.name = "i\($i)" | .metadata.uid = "\($i)" | .spec.rules[0].host = "h\($i).example"]'
   live_is rules ".services.items = [] | $thousand | $showing"
-  SECONDS=0
   publish
   first=$(jq -r '.items[0].metadata.name' "$API/written/create")
   assert_equal 250 "$(jq '.items | length' "$API/written/create")"
   publish
-  ((SECONDS <= 20))
   assert_equal 250 "$(jq '.items | length' "$API/written/create")"
   [[ $(jq -r '.items[0].metadata.name' "$API/written/create") != "$first" ]]
 }
