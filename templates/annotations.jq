@@ -15,14 +15,16 @@ def backend_protocol:
   annotation("backend-protocol") // "" | ascii_upcase
   | if . == "HTTPS" or . == "GRPC" or . == "GRPCS" then . else "HTTP" end;
 
-# input: an Ingress / output: whether HTTP clients of the host are sent to HTTPS
+# input: an Ingress / output: {host: true, ...}: the hosts of which HTTP clients are sent to HTTPS; "*" for all
 #
-# force-ssl-redirect says so for all, for what ends TLS before us; ssl-redirect for the hosts in spec.tls.
-def redirects($host; $default):
-  flag("force-ssl-redirect") == true
-  or ( flag("ssl-redirect") as $wanted
-       | (if $wanted == null then $default == "on" else $wanted end)
-         and any(.spec.tls[]?; (.hosts // []) | . == [] or any(.[]; . == $host or . == ($host | sub("\\A[^.]+"; "*")))) );
+# force-ssl-redirect says so for all; ssl-redirect for the hosts in spec.tls.
+def redirected_hosts($default):
+  flag("ssl-redirect") as $wanted
+  | if flag("force-ssl-redirect") then {"*": true}
+    elif $wanted or ($wanted == null and $default == "on") then
+      [.spec.tls[]? | if (.hosts // []) == [] then "*" else .hosts[] end | {(.): true}] | add // {}
+    else {}
+    end;
 
 # input: an Ingress / output: a refusal for each of these annotations that has an impossible value
 def annotation_refusals:

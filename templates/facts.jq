@@ -6,24 +6,39 @@
 # output: {ID: {algorithm, names, notAfter} | {reason, message}, ...}
 #
 # openssl writes the end of the validity, the public key and the subject first,
-# and then all the rest, as text.
+# and then all the rest, as text. The ends of its lines have become form feeds.
 
 # input: text / output: the first group of the expression where it matches first, else null
 def found($expression):
   first(match($expression) | .captures[0].string) // null;
 
-# input: what openssl reads in a certificate / output: the hosts it is for: those of its
-# subjectAltName, else its common name (RFC 9525, section 6.3, forbids that one; many test certificates have no other)
+# input: what openssl reads in a certificate / output: the hosts it is for: those of its subjectAltName, else its
+# common name (RFC 9525, section 6.3, forbids that one; but many test certificates have no other)
 def names:
-  . as $text
-  | [found("Subject Alternative Name:[^\\f]*\\f([^\\f]*)") // "" | scan("DNS:[^, ]+")[4:]]
-  | if . == [] then [$text | found("subject=(?:[^\\f]*,)?CN=([^,+\\f]+)") // empty] else . end;
+  [found("Subject Alternative Name:[^\\f]*\\f([^\\f]*)") // "" | scan("DNS:[^, ]+")[4:]] as $names
+  | if $names != [] then $names
+    else [found("\\fsubject=([^\\f]*)") // "" | split(",")[] | select(startswith("CN="))[3:]][:1]
+    end
+  | map(ascii_downcase);
+
+# input: what openssl reads in a certificate / output: {algorithm: RSA or ECDSA} or why its key is not served
+#
+# A longer RSA key takes so long that few clients could keep the workers busy.
+def algorithm:
+  found("\\f +Public Key Algorithm: ([A-Za-z0-9.-]+)") as $algorithm
+  | (found("\\f +Public-Key: \\(([0-9]+) bit") // "0" | tonumber) as $bits
+  | if $algorithm == "rsaEncryption" and $bits < 2048 then
+      {reason: "KeyTooShort", message: "its RSA key has \($bits) bits, and 2048 is the least that clients accept"}
+    elif $algorithm == "rsaEncryption" and $bits <= 4096 then {algorithm: "RSA"}
+    elif $algorithm == "id-ecPublicKey" and ($bits | IN(256, 384, 521)) then {algorithm: "ECDSA"}
+    else {reason: "KeyRefused", message: "its key is none of those that are served: RSA with 2048 to 4096 bits, ECDSA with P-256, P-384 or P-521"}
+    end;
 
 # input: {certificate, key, complaint} / output: a fact
 def fact:
-  (.certificate | found("(-----BEGIN PUBLIC KEY-----[^\\f]*(\\f[A-Za-z0-9+/=]+)*\\f-----END PUBLIC KEY-----)")) as $public_key
-  | (.certificate | found("Public Key Algorithm: ([A-Za-z0-9.-]+)")) as $algorithm
-  | (.certificate | found("Public-Key: \\(([0-9]+) bit") // "0" | tonumber) as $bits
+  (.certificate | found("(-----BEGIN PUBLIC KEY-----[A-Za-z0-9+/=\\f]*-----END PUBLIC KEY-----)")) as $public_key
+  | (.certificate | algorithm) as $algorithm
+  | (.certificate | names) as $names
   | if .certificate == "" then
       {reason: "CertificateInvalid", message: "its tls.crt holds no certificate in PEM form"}
     elif .key == "encrypted" then
@@ -32,13 +47,15 @@ def fact:
       {reason: "PrivateKeyInvalid", message: "its tls.key holds no private key in PEM form"}
     elif .key != $public_key then
       {reason: "KeyPairMismatch", message: "its private key does not belong to its certificate"}
-    elif $algorithm == "rsaEncryption" and $bits < 2048 then
-      {reason: "KeyTooShort", message: "its RSA key has \($bits) bits, and 2048 is the least that clients accept"}
+    elif $algorithm.reason then
+      $algorithm
+    elif ($names | length) > 500 then
+      {reason: "KeyPairRefused", message: "its certificate has more than 500 names"}
     elif .complaint != "" then
-      {reason: "KeyPairRefused", message: "nginx cannot use it: \(.complaint | found("routines:[^:]*:([^:)]+)"))"}
+      {reason: "KeyPairRefused", message: "nginx cannot use it: \(.complaint | found("routines:[^:]*:([^:)]+)") // "see its log")"}
     else
-      {algorithm: $algorithm, names: (.certificate | names), notAfter: (.certificate | found("notAfter=([0-9: Z-]+)"))}
+      $algorithm + {names: $names, notAfter: (.certificate | found("\\AnotAfter=([0-9: Z-]+)") // "")}
     end;
 
-reduce (inputs | split("\t")) as [$id, $certificate, $key, $complaint] ({};
+reduce (inputs | select(. != "") | split("\t")) as [$id, $certificate, $key, $complaint] ({};
   .[$id] = if $certificate then {certificate: $certificate, key: $key, complaint: $complaint} | fact else $facts[0][$id] end)

@@ -30,7 +30,9 @@ def upstream_block:
 # $number is 1 for the first certificate of a host; for one of another algorithm,
 # 2. A host with only one has it twice.
 def certificate_maps($default; $number):
-  def entry: "    \(.host | string) \(.files[$number - 1] // .files[0] | string);";
+  # a host may have the name of a parameter of "map"; two backslashes are one for nginx, which says that it is none
+  def key: if IN("default", "hostnames", "include", "volatile") then "\"\\\\\(.)\"" else string end;
+  def entry: "    \(.host | key) \(.files[$number - 1] // .files[0] | string);";
   "  map $wildcard_name $wildcard_certificate_\($number) {",
   "    default \($default | string);",
   (.[] | select(.host | startswith("*")) | entry),
@@ -66,7 +68,7 @@ def pass:
 # input: a location / output: the directives that answer
 def answer:
   if .ingress then "set $ingress \(.ingress | string); " else "" end
-  + if .redirect then "if ($scheme = http) { return 308 https://$host$request_uri; } " else "" end
+  + if .redirect then "if ($is_insecure) { return 308 https://$host$request_uri; } " else "" end
   + if .upstream then pass
     elif .status then "return \(.status) \"\("\(.message): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"

@@ -37,10 +37,10 @@ include "tls";
 # --- 1. claims
 
 # input: an Ingress / output: what all its claims for the host have in common: {ingress, host}, and protocol and redirect if need be
-def claim($host):
+def claim($host; $redirected):
   {ingress: key, host: $host}
   + (backend_protocol | if . == "HTTP" then {} else {protocol: .} end)
-  + (if redirects($host; $ssl_redirect) then {redirect: true} else {} end);
+  + (if $redirected["*"] or $redirected[$host] or $redirected[$host | as_wildcard] then {redirect: true} else {} end);
 
 # input: an HTTPIngressPath / output: its claim, or a refusal
 def path_claim($claim):
@@ -56,27 +56,28 @@ def path_claim($claim):
     end;
 
 # input: an IngressRule / output: the claims of its paths
-def rule_claims($ingress):
+def rule_claims($ingress; $redirected):
   (.host // "") as $host
   | if $host == "" or ($host | is_host) then
-      ($ingress | claim($host)) as $claim
+      ($ingress | claim($host; $redirected)) as $claim
       | .http.paths[]? | path_claim($claim)
     else
       refusal($ingress | key; "HostRefused"; "the host \($host | quoted) is no DNS name")
     end;
 
 # input: an Ingress / output: a claim of type Default for each of its hosts, for any host if it has no rules
-def default_claims:
+def default_claims($redirected):
   . as $ingress
   | [.spec.rules[]? | .host // ""] | if length == 0 then [""] else unique end
   | .[] | select(. == "" or is_host) | . as $host
-  | ($ingress | claim($host)) + {path: "/", pathType: "Default", backend: $ingress.spec.defaultBackend};
+  | ($ingress | claim($host; $redirected)) + {path: "/", pathType: "Default", backend: $ingress.spec.defaultBackend};
 
 # input: an Ingress / output: all its claims and refusals
 def claims:
   . as $ingress
-  | (.spec.rules[]? | rule_claims($ingress)),
-    default_claims,
+  | redirected_hosts($ssl_redirect) as $redirected
+  | (.spec.rules[]? | rule_claims($ingress; $redirected)),
+    default_claims($redirected),
     annotation_refusals;
 
 # --- 2. who answers

@@ -4,7 +4,7 @@
 # args:   $class, $controller: which Ingresses are ours; $default: a Secret that is wanted too
 #         $facts: what facts.jq knows of the key pairs; $files: the names of the files that are there
 #         $now: the time, as the facts have it
-# output: if $print is "pairs": a line for each, its ID, and if it is not known yet its key pair in base64
+# output: if $print is "pairs": a line for each, its ID, "known" or "new", and if its file is missing the key pair in base64
 #         if it is "list": the time until which the list holds, and the list that bin/certificates describes
 include "kubernetes";
 
@@ -22,19 +22,26 @@ def id:
   "\(.metadata.uid)-\(.metadata.resourceVersion)"
   | select(test("\\A[0-9a-f-]{1,64}\\z"));
 
-# input: a Secret / output: certificate, chain and private key
+# input: a Secret / output: certificate, chain and private key in base64
 def key_pair:
-  [.data["tls.crt", "tls.key"] // "" | @base64d] | join("\n");
+  [.data["tls.crt"] // "", .data["tls.key"] // "" | @base64d] | join("\n") | @base64;
+
+# To examine what is very large would take long, and the loop waits for it.
+def is_too_large:
+  [.data["tls.crt", "tls.key"] | length] | add > 90000;
+
+# input: a Secret / output: what is known of it, if it is all that is needed
+def fact:
+  if is_too_large then {reason: "KeyPairRefused", message: "its tls.crt and tls.key are larger than 64 KiB"}
+  else
+    $facts[0][id]
+    | if .notAfter and .notAfter <= $now then {reason: "CertificateExpired", message: "its certificate expired at \(.notAfter)"} else . end
+  end;
 
 # input: a Secret / output: its entry in the list
 def entry:
-  ($facts[0][id] // {}) as $fact
-  | {secret: key, resourceVersion: .metadata.resourceVersion}
-  + if $fact.reason then $fact
-    elif $fact.notAfter <= $now then
-      {reason: "CertificateExpired", message: "its certificate expired at \($fact.notAfter)"}
-    else $fact + {file: "\(id).pem"}
-    end;
+  {secret: key, resourceVersion: .metadata.resourceVersion}
+  + (fact as $fact | $fact + if $fact.reason then {} else {file: "\(id).pem"} end);
 
 input
 | (.secrets | doubts("SecretList") | "the answer for secrets: \(.)" | error),
@@ -42,8 +49,12 @@ input
     | [.secrets.items | sort_by(key)[] | select($wanted[key])]
     | if $print == "pairs" then
         ($files | split("\n") | map({(.): true}) | add) as $present
-        | .[] | $facts[0][id] as $fact
-        | if $fact.reason or ($fact and $present["\(id).pem"]) then id else "\(id) \(key_pair | @base64)" end
+        | .[] | fact as $fact
+        | [ id,
+            (if $fact then "known" else "new" end),
+            (if $fact.reason or $present["\(id).pem"] then empty else key_pair end)
+          ]
+        | join(" ")
       else
         map(entry)
         | ([.[] | .notAfter // empty] | min // "9999"), .

@@ -3,72 +3,90 @@
 include "allow";
 include "kubernetes";
 
-# input: a snapshot / output: {"namespace/name": what `certificates` says of this Secret, ...}
+# input: a snapshot / output: {"namespace/name": what `certificates` says of this Secret, its names as {name: true}, ...}
 def certificates_by_secret:
-  .certificates // [] | map({(.secret): .}) | add // {};
+  .certificates // []
+  | map({(.secret): (.names |= (. // [] | map({(.): true}) | add // {}))}) | add // {};
 
-# input: a certificate / output: whether it is for the host; a wildcard in it is for one label (RFC 6125, section 6.4.3)
-def is_for($host):
-  ($host | sub("\\A[^.]+"; "*")) as $wildcard
-  | any(.names[]; ascii_downcase | . == $host or . == $wildcard);
+# input: a host / output: the name with a wildcard that is for it: "a.b.c" => "*.b.c" (RFC 6125, section 6.4.3)
+def as_wildcard:
+  sub("\\A[^.]+"; "*");
 
 # input: an Ingress / output: the hosts of its rules
 def rule_hosts:
-  [.spec.rules[]?.host // empty];
+  [.spec.rules[]?.host // empty] | unique;
+
+# input: [Ingress, the oldest first] / output: {host: the oldest Ingress that has a rule for it, ...}
+def owners:
+  reduce (reverse[] | key as $key | rule_hosts[] | [., $key]) as [$host, $key] ({}; .[$host] = $key);
 
 # input: an IngressTLS / output: the hosts that it is for. If it does not say, those
 # of its Ingress's rules; if these have none, those of the certificate.
-def tls_hosts($ingress; $certificate):
+def tls_hosts($rule_hosts; $certificate):
   .hosts // []
-  | if . == [] then $ingress | rule_hosts else . end
-  | if . == [] then $certificate.names // [] else . end
+  | if . == [] then $rule_hosts else . end
+  | if . == [] then $certificate.names // {} | keys else . end
   | unique[];
 
 # input: an IngressTLS / output: a wish {ingress, host, certificate} for each of its hosts, and refusals
 #
 # Without a secretName its hosts have the default certificate, which is no mistake.
-def wishes($ingress; $certificates):
-  ($ingress | key) as $key
-  | "\($ingress.metadata.namespace)/\(.secretName)" as $secret
+def wishes($ingress; $rule_hosts; $certificates):
+  "\($ingress | split("/")[0])/\(.secretName)" as $secret
   | $certificates[$secret] as $certificate
   | "its hosts have the default certificate" as $consequence
   | if (.secretName // "") == "" then empty
     elif .secretName | is_name | not then
-      refusal($key; "SecretRefused"; "\(.secretName | quoted) is no name of a Secret: \($consequence)")
+      refusal($ingress; "SecretRefused"; "\(.secretName | quoted) is no name of a Secret: \($consequence)")
     elif $certificate == null then
-      refusal($key; "SecretNotFound"; "Secret \($secret) does not exist: \($consequence)")
+      refusal($ingress; "SecretNotFound"; "Secret \($secret) does not exist: \($consequence)")
     elif $certificate.reason then
-      refusal($key; $certificate.reason; "Secret \($secret): \($certificate.message); \($consequence)")
+      refusal($ingress; $certificate.reason; "Secret \($secret): \($certificate.message); \($consequence)")
     else
-      tls_hosts($ingress; $certificate)
-      | if is_host | not then refusal($key; "HostRefused"; "the host \(quoted) of spec.tls is no DNS name")
+      tls_hosts($rule_hosts; $certificate)
+      | if is_host | not then refusal($ingress; "HostRefused"; "the host \(quoted) of spec.tls is no DNS name")
         else
-          . as $host
-          | {ingress: $key, host: $host, certificate: $certificate},
-            ( select($certificate | is_for($host) | not)
-              | refusal($key; "CertificateNameMismatch"; "the certificate in Secret \($secret) is not for host \($host), so clients may refuse it") )
+          {ingress: $ingress, host: ., certificate: $certificate},
+          ( select($certificate.names[.] or $certificate.names[as_wildcard] | not)
+            | refusal($ingress; "CertificateNameMismatch"; "the certificate in Secret \($secret) is not for host \(.), so clients may refuse it") )
         end
     end;
 
-# input: [wish of one host, the oldest Ingress first] / output: {host, files}, and a refusal for each that came too late
+# input: an Ingress / output: the wishes and refusals of all its spec.tls, of which there may not be too many
+def all_wishes($certificates):
+  key as $ingress
+  | rule_hosts as $rule_hosts
+  | [limit(5001; [.spec.tls[]? | {hosts, secretName}] | unique[] | wishes($ingress; $rule_hosts; $certificates))]
+  | .[:5000][],
+    (select(length > 5000) | refusal($ingress; "TooManyHosts"; "spec.tls is for more than 5,000 hosts, and only the first ones are served"));
+
+# input: [wish of one host, the oldest Ingress first] / output: {host, files}, and a refusal for each that is not served
 #
-# A client may understand one algorithm and not the other, so a host can have a
-# certificate of each.
-def first_of_each_algorithm:
-  (group_by(.certificate.algorithm) | map(.[0])) as $winners
-  | ($winners | map({(.certificate.algorithm): .}) | add) as $by_algorithm
-  | {host: .[0].host, files: [$winners[].certificate.file]},
+# A stranger cannot give a host another certificate: only the namespace of the
+# oldest Ingress with a rule for the host can, or else that of the oldest wish.
+# A client may understand one algorithm and not the other, so it can give two.
+def host_certificates($owners):
+  .[0].host as $host
+  | ($owners[$host] // .[0].ingress) as $owner
+  | map(select((.ingress | split("/")[0]) == ($owner | split("/")[0]))) as $own
+  | ($own | group_by(.certificate.algorithm) | map(.[0])) as $winners
+  | ($winners | map({(.certificate.algorithm): .}) | add // {}) as $by_algorithm
+  | (select($winners != []) | {host: $host, files: [$winners[].certificate.file]}),
     ( .[]
       | $by_algorithm[.certificate.algorithm] as $winner
-      | select(.certificate.secret != $winner.certificate.secret)
-      | refusal(.ingress; "CertificateTaken";
-          "host \(.host) already has the certificate of Secret \($winner.certificate.secret), by Ingress \($winner.ingress)") );
+      | if (.ingress | split("/")[0]) != ($owner | split("/")[0]) then
+          refusal(.ingress; "HostTaken"; "host \($host) belongs to Ingress \($owner), so only its namespace can give a certificate for it")
+        elif .certificate.secret != $winner.certificate.secret then
+          refusal(.ingress; "CertificateTaken"; "host \($host) already has the certificate of Secret \($winner.certificate.secret), by Ingress \($winner.ingress)")
+        else empty
+        end );
 
 # input: [Ingress, the oldest first] / output: {host, files} for each host with a certificate, and refusals
 def certificates($certificates):
-  [.[] | . as $ingress | .spec.tls[]? | wishes($ingress; $certificates)]
+  owners as $owners
+  | [.[] | all_wishes($certificates)]
   | (.[] | select(.reason)),
-    (map(select(.host)) | group_by(.host)[] | first_of_each_algorithm);
+    (map(select(.reason | not)) | group_by(.host)[] | host_certificates($owners));
 
 # input: anything / output: the file of the default certificate, or a refusal; nothing if none is given
 def default_certificate($secret; $certificates):

@@ -156,14 +156,79 @@ ROWS
 
 @test "of two certificates of the same algorithm for one host, that of the older Ingress counts" {
   add_pair demo/older a.example
-  add_pair shop/newer a.example
+  add_pair demo/newer a.example
   ingresses_are <<'ROWS'
     demo/one {tls: [{hosts: ["a.example"], secretName: "older"}]}
-    shop/two {tls: [{hosts: ["a.example"], secretName: "newer"}]}
+    demo/two {tls: [{hosts: ["a.example"], secretName: "newer"}]}
 ROWS
   go_live
   assert_equal demo-older "$(certificate_for a.example)"
   assert_equal 'CertificateTaken: host a.example already has the certificate of Secret demo/older, by Ingress demo/one' "$(problems | grep CertificateTaken)"
+}
+
+@test "only the namespace whose host it is can give a certificate for it" {
+  add_pair shop/stranger fruit.example,a.example ecdsa
+  add_pair demo/own a.example rsa
+  ingresses_are <<'ROWS'
+    # fruit.example has rules of demo/fruit, without TLS; of a.example the older wish counts
+    demo/one {tls: [{hosts: ["a.example"], secretName: "own"}]}
+    shop/two {tls: [{hosts: ["fruit.example", "a.example"], secretName: "stranger"}]}
+ROWS
+  go_live
+  assert_certificates <<'ROWS'
+    fruit.example  default
+    a.example      demo-own
+ROWS
+  assert_equal "\
+HostTaken: host a.example belongs to Ingress demo/one, so only its namespace can give a certificate for it
+HostTaken: host fruit.example belongs to Ingress demo/fruit, so only its namespace can give a certificate for it" "$(problems | grep HostTaken)"
+}
+
+@test "a host may have the name of a word that nginx knows" {
+  add_pair demo/words default,include,hostnames,volatile
+  ingresses_are <<<'demo/one {tls: [{hosts: ["default", "include", "hostnames", "volatile"], secretName: "words"}]}'
+  go_live
+  assert_certificates <<'ROWS'
+    default    demo-words
+    include    demo-words
+    hostnames  demo-words
+    volatile   demo-words
+    other      default
+ROWS
+}
+
+@test "what a certificate says of itself cannot be taken for what openssl says of it" {
+  tab=$'\t'
+  openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj "/O=subject=subject=/CN=Public Key Algorithm: zzz Public-Key: (9 bit" \
+    -addext "subjectAltName=DNS:a.example${tab}x${tab}routines:x:evil" -keyout "$dir/odd.key" -out "$dir/odd.crt" 2>/dev/null
+  add_secret demo/odd "$dir/odd.crt" "$dir/odd.key"
+  add_pair demo/other b.example
+  add_secret demo/forged "$dir/odd.crt" "$dir/demo-other.key"
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "odd"}, {hosts: ["b.example"], secretName: "forged"}]}'
+  go_live
+  jq -c '.certificates[] | [.secret, .algorithm, .reason]' "$dir/snapshot.json" >"$dir/certificates"
+  assert_equal $'["demo/forged",null,"KeyPairMismatch"]\n["demo/odd","RSA",null]' "$(<"$dir/certificates")"
+}
+
+@test "a key pair that would take long to examine or to use is refused" {
+  add_pair demo/large a.example
+  { cat "$dir/demo-large.crt" && head -c 100000 /dev/zero | tr '\0' x; } >"$dir/large.crt"
+  add_secret demo/large "$dir/large.crt" "$dir/demo-large.key"
+  openssl genpkey -algorithm ed25519 -out "$dir/ed.key"
+  openssl req -x509 -key "$dir/ed.key" -days 1 -subj /CN=ed -out "$dir/ed.crt"
+  add_secret demo/ed "$dir/ed.crt" "$dir/ed.key"
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "large"}, {hosts: ["b.example"], secretName: "ed"}]}'
+  go_live
+  assert_contains "$(problems)" 'KeyPairRefused: Secret demo/large: its tls.crt and tls.key are larger than 64 KiB'
+  assert_contains "$(problems)" 'KeyRefused: Secret demo/ed: its key is none of those that are served'
+}
+
+@test "hundreds of hosts, names and entries of one Ingress take no time to speak of" {
+  jq -c -n '{ingresses: {items: [{metadata: {namespace: "demo", name: "many"}, spec: {ingressClassName: "bash",
+      tls: [range(600) | {secretName: "s", hosts: (if . % 2 == 0 then [] else ["x\(.).example"] end)}], rules: [range(600) | {host: "h\(.).example"}]}}]},
+    ingressClasses: {items: []}, services: {items: []}, endpointSlices: {items: []},
+    certificates: [{secret: "demo/s", algorithm: "RSA", file: "1-1.pem", notAfter: "9", names: [range(500) | "n\(.).example"]}]}' >"$dir/many"
+  timeout 20 "$bin/route" <"$dir/many" | assert_json '.certificates | length' 900
 }
 
 @test "the whole chain in a Secret is sent" {
