@@ -26,7 +26,8 @@ def redirected_hosts($default):
     else {}
     end;
 
-# input: an Ingress / output: a refusal for each of these annotations that has an impossible value
+# input: an Ingress / output: a refusal for each of these annotations that has an impossible value, and one for all others
+# of ingress-nginx: who came from there must know that what they ask for, protection perhaps, is not there
 def annotation_refusals:
   def refuse($name; $possible):
     annotation($name) as $value
@@ -34,4 +35,9 @@ def annotation_refusals:
     | refusal(key; "AnnotationRefused"; "the annotation nginx.ingress.kubernetes.io/\($name) is \($value | quoted), and possible are \($possible)");
   (("ssl-redirect", "force-ssl-redirect") as $name | select(flag($name) == null) | refuse($name; "\"true\" and \"false\"")),
   ( select(annotation("backend-protocol") // "HTTP" | ascii_upcase | IN("HTTP", "HTTPS", "GRPC", "GRPCS") | not)
-    | refuse("backend-protocol"; "HTTP, HTTPS, GRPC and GRPCS") );
+    | refuse("backend-protocol"; "HTTP, HTTPS, GRPC and GRPCS") ),
+  ( key as $key
+    | [.metadata.annotations // {} | keys[] | select(startswith("nginx.ingress.kubernetes.io/"))[28:]]
+    | . - ["ssl-redirect", "force-ssl-redirect", "backend-protocol"]
+    | select(length > 0)
+    | refusal($key; "AnnotationNotSupported"; "these annotations of ingress-nginx have no effect here: \(.[:10] | map(quoted) | join(", "))\(if length > 10 then " and others" else "" end)") );

@@ -5,21 +5,17 @@
 # args:   $facts: what was known before, for those
 # output: {ID: {algorithm, names, notAfter} | {reason, message}, ...}
 #
-# openssl writes the end of the validity, the public key and the subject first,
-# and then all the rest, as text. The ends of its lines have become form feeds.
+# openssl writes the end of the validity and the public key first, and then all
+# as text. The ends of its lines have become form feeds.
 
 # input: text / output: the first group of the expression where it matches first, else null
 def found($expression):
   first(match($expression) | .captures[0].string) // null;
 
-# input: what openssl reads in a certificate / output: the hosts it is for: those of its subjectAltName, else its
-# common name (RFC 9525, section 6.3, forbids that one; but many test certificates have no other)
+# input: what openssl reads in a certificate / output: the hosts it is for, by its subjectAltName. Clients do not look
+# at the common name any more (RFC 9525, section 6.3).
 def names:
-  [found("Subject Alternative Name:[^\\f]*\\f([^\\f]*)") // "" | scan("DNS:[^, ]+")[4:]] as $names
-  | if $names != [] then $names
-    else [found("\\fsubject=([^\\f]*)") // "" | split(",")[] | select(startswith("CN="))[3:]][:1]
-    end
-  | map(ascii_downcase);
+  [found("Subject Alternative Name:[^\\f]*\\f([^\\f]*)") // "" | scan("DNS:[^, ]+")[4:] | ascii_downcase];
 
 # input: what openssl reads in a certificate / output: {algorithm: RSA or ECDSA} or why its key is not served
 #

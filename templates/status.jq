@@ -6,7 +6,8 @@
 #         $pods: [what pods.jq makes]; $hidden: [the Service, if the snapshot does not have it]
 #         $sent: [{"namespace/name of an Ingress": the resourceVersion that we have replaced}], or []
 #         $most: the greatest number of Ingresses to write
-#         $ending: whether this pod ends: if no other stays, no Ingress is ours any more
+#         $ending: whether this pod ends: if no other stays, no Ingress is ours any more. (If this pod is not among
+#         the pods, it was deleted by force, and nobody knows whether another stays.)
 # output: seven lines:
 #           why there is no address, if there is none: then no Ingress gets one, and none of ours loses one
 #           what is written, as a sentence
@@ -84,7 +85,7 @@ input
 | [ .ingresses.items[] | select($sent[key] != .metadata.resourceVersion) ] as $current
 | [ $current[] | select($is_ours[key] | not) | select(shown != [] and is_written_by_us) ] as $left
 | [ $current[] | select($is_ours[key]) | select($exposure.points and shown != $exposure.points) ] as $arrived
-| (if $ending and $pods[0].others > 0 then [] else $left end) as $left
+| (if $ending and ($pods[0].others > 0 or ($pods[0].mine | not)) then [] else $left end) as $left
 | ($left | length + ($arrived | length) - $most) as $waiting
 | $left[:$most] as $left
 | $arrived[:$most - ($left | length)] as $arrived

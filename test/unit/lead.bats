@@ -173,3 +173,26 @@ times_done() { # NAME
   assert_equal 2 "$status"
   assert_contains "$output" 'LEASE_SECONDS=5 is not possible. It takes a whole number of seconds above 5'
 }
+
+@test "a replica that is started again knows nothing of the Lease, and waits like a new one" {
+  start_replica a "$dir/work"
+  wait_for 10 leads a
+  start_replica b "$dir/work"
+  wait_for 10 grep -q 'get b' "$API/requests"
+  kill -STOP "${pids[0]}" # so that the Lease stays as it is
+  kill -KILL "${pids[1]}"
+  start_replica b "$dir/work"
+  requests=$(grep -c 'get b' "$API/requests")
+  wait_for 10 eval '(($(grep -c "get b" "$API/requests") > requests))'
+  assert_equal a "$(holder)"
+  kill -CONT "${pids[0]}"
+}
+
+@test "a Lease that is deleted is not taken before its holder's time is over" {
+  start_replica a "$dir/work"
+  wait_for 10 leads a
+  start_replica b "$dir/work"
+  wait_for 10 grep -q 'get b' "$API/requests"
+  rm "$API/lease"
+  wait_for 10 eval '[[ $(holder) == a ]]' # it makes a new one
+}

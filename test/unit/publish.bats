@@ -17,7 +17,11 @@ stand_in() {
   echo '#!/usr/bin/env bash'
   cat <<'KUBECTL'
 echo "$*" >>"$API/requests"
-if [[ -s $API/refusal.$1 ]]; then cat "$API/refusal.$1" >&2 && exit 1; fi
+if [[ -s $API/refusal.$1 ]]; then
+  cat "$API/refusal.$1" >&2
+  [[ ! -e $API/hang ]] || sleep 20
+  exit 1
+fi
 case "$*" in
   *events*) cat "$API/events" ;;
   *pods) cat "$API/pods" ;;
@@ -186,19 +190,42 @@ service_is() { # SERVICE   adds it to the fixture
   [[ ! -e $API/written/replace ]]
 }
 
-@test "an Ingress that has changed or gone meanwhile is no failure; that writing is not allowed is one" {
+@test "an Ingress that has changed or gone meanwhile is no failure" {
   live_is rules
   printf 'Error from server (Conflict): a\nError from server (NotFound): b\n' >"$API/refusal.replace"
   publish
   assert_equal '0 ' "$status $output"
-  live_is rules
+}
+
+@test "an Ingress that is refused is told, keeps no other waiting, and is tried again after a minute" {
+  export PUBLISH_ADDRESS=192.0.2.1
+  live_is rules '.ingresses.items[0] as $one | .ingresses.items = [range(600) as $i | $one | .metadata.name = "i\($i)"]'
   printf 'Error from server (Conflict): a\nError from server (Forbidden): b\n' >"$API/refusal.replace"
   publish
   assert_equal 1 "$status"
   assert_contains "$output" 'cannot replace all objects: Error from server (Forbidden): b'
   rm "$API/refusal.replace"
   publish
-  [[ -s $API/written/replace ]] # it was tried again
+  assert_equal 100 "$(jq '.items | length' "$API/written/replace")" # the others
+  rm "$API/written/replace"
+  publish
+  [[ ! -e $API/written/replace ]]
+  echo 0 >"$STATE_DIR/publish/refused" # when the machine was started
+  publish
+  assert_equal 500 "$(jq '.items | length' "$API/written/replace")"
+}
+
+@test "a write that does not end is done again, whatever was refused before" {
+  export READ_SECONDS=1 PUBLISH_ADDRESS=192.0.2.1
+  live_is rules
+  printf 'Error from server (Conflict): a\n' >"$API/refusal.replace"
+  touch "$API/hang"
+  publish
+  assert_equal 1 "$status"
+  assert_contains "$output" 'cannot replace all objects: no answer in time'
+  rm "$API/hang" "$API/refusal.replace"
+  publish
+  [[ -s $API/written/replace ]]
 }
 
 @test "a pass writes some hundred Ingresses, the next one goes on" {
