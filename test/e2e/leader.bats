@@ -47,14 +47,22 @@ both_ready() {
   done | grep -c '^bash_ingress_leader 1$' | { read -r count && assert_equal 1 "$count"; }
 }
 
-@test "when the leader is killed, the other writes within 20 s" {
+@test "when the leader is killed, the other writes within 20 s, and no address is taken back" {
   both_ready
   before=$(leader)
+  create_ingress kept 'kept.example/=backend:80'
+  wait_for 10 has_address kept
+  kubectl -n e2e get ingress kept --watch -o jsonpath='{.status.loadBalancer}{"\n"}' >"$BATS_TEST_TMPDIR/seen" 3>&- &
+  watch=$!
   kubectl -n bash-ingress delete pod "$before" --grace-period 0 --force
   create_ingress orphan 'orphan.example/=backend:80'
   wait_for 20 has_address orphan
   another_leads "$before"
   both_ready
+  kill "$watch"
+  grep -q ip "$BATS_TEST_TMPDIR/seen"
+  run grep -cv ip "$BATS_TEST_TMPDIR/seen"
+  assert_equal 0 "$output"
 }
 
 @test "when the leader leaves in good order, the other leads within seconds, and no address is taken back" {
