@@ -48,8 +48,15 @@ readiness() {
   wait_for 5 eval 'controller_logs --since 60s | grep -q "the poll succeeds again"'
 }
 
+# Whether what the test before has left is gone, and the metrics tell of that.
+is_settled() { # POD
+  ! kubectl -n bash-ingress exec "$1" -- grep -q '"e2e/' /tmp/bash-ingress/live/nginx.conf &&
+    admin "$1" metrics | grep -qF "config_info{hash=\"$(admin "$1" config-hash)\"}"
+}
+
 @test "when nginx is killed in a pod, it serves again, with the same configuration" {
   pod=$(controller_pods | head -n 1)
+  wait_for 10 is_settled "$pod"
   before=$(readiness)
   configuration=$(admin "$pod" metrics | grep config_info)
   kubectl -n bash-ingress exec "$pod" -- bash -c 'kill -KILL "$(< /tmp/bash-ingress/nginx.pid)"'
