@@ -62,6 +62,13 @@ create_tls_ingress() { # NAME HOST SECRET
   lose_nothing 20 "https://$(tls_address)" rotated.example / rotate_five_times
 }
 
+# Sets found: where the words of the key are in the pod. (Not in grep's own arguments.)
+is_only_in_key_file() { # POD
+  found=$(kubectl -n bash-ingress exec "$1" -- bash -c 'grep -rlF -e "$0" -e "$1" /tmp /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null' "$word" "$in_secret" |
+    grep -v "^/proc/.*/cmdline")
+  [[ $found =~ ^/tmp/bash-ingress/keys/[0-9a-f-]+\.pem$ ]]
+}
+
 @test "a private key is in a file for its owner only, nowhere else, and goes when it is no longer used" {
   make_pair "$dir/canary" canary.example ecdsa
   put_secret canary "$dir/canary"
@@ -70,9 +77,7 @@ create_tls_ingress() { # NAME HOST SECRET
   word=$(sed -n 2p "$dir/canary.key")
   in_secret=$(kubectl -n e2e get secret canary -o jsonpath='{.data.tls\.key}' | cut -c 50-110)
   for pod in $(controller_pods); do
-    found=$(kubectl -n bash-ingress exec "$pod" -- bash -c 'grep -rlF -e "$0" -e "$1" /tmp /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null' "$word" "$in_secret" |
-      grep -v "^/proc/.*/cmdline") || true # grep's own argument
-    [[ $found =~ ^/tmp/bash-ingress/keys/[0-9a-f-]+\.pem$ ]]
+    wait_for 15 is_only_in_key_file "$pod" # a poll has the Secrets in files of its own while it reads them
     assert_equal 600 "$(kubectl -n bash-ingress exec "$pod" -- stat -c %a "$found")"
     assert_equal tmpfs "$(kubectl -n bash-ingress exec "$pod" -- stat -f -c %T /tmp)"
     refute_contains "$(kubectl -n bash-ingress logs "$pod")" "$word"
