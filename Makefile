@@ -1,7 +1,7 @@
 # The verbs of this repository. `make help` explains them.
 
 .DEFAULT_GOAL := help
-.PHONY: demo demo-down test test-unit test-e2e lint image deploy cluster-up cluster-down update-golden help
+.PHONY: demo demo-down test test-unit test-e2e test-faults lint image deploy cluster-up cluster-down update-golden help
 
 demo: ## start a cluster with the controller and two applications, and show what to try
 	test/demo/demo up
@@ -17,6 +17,9 @@ test-unit: ## run the steps on saved snapshots: no cluster, no root
 
 test-e2e: ## run the real image in a real cluster (CLUSTER=kind|minikube|embedded)
 	test/run e2e
+
+test-faults: ## the faults among them, as long as they may last: two hours
+	FAULTS=long test/run faults
 
 lint: ## check the files without running them
 	test/run lint

@@ -3,7 +3,7 @@ load helpers
 
 setup_file() {
   create_ingress client 'client.example/*=backend:80'
-  wait_for 5 always_status 200 client.example /
+  wait_for 10 always_status 200 client.example /
 }
 teardown() { [[ -n ${BATS_TEST_COMPLETED-} ]] || explain_failure; }
 teardown_file() { kubectl -n e2e delete ingress --all --wait=false; }
@@ -11,7 +11,7 @@ teardown_file() { kubectl -n e2e delete ingress --all --wait=false; }
 # Makes every replica load a new configuration.
 reload() {
   create_ingress "reload-$BATS_TEST_NUMBER" "reload-$BATS_TEST_NUMBER.example/=backend:80"
-  wait_for 5 always_status 200 "reload-$BATS_TEST_NUMBER.example" /
+  wait_for 10 always_status 200 "reload-$BATS_TEST_NUMBER.example" /
 }
 
 @test "HTTP/1.1 and HTTP/1.0 are answered" {
@@ -56,10 +56,10 @@ reload() {
   "$(go_program probe)" websocket "$(address_with_port)" client.example /websocket <"$BATS_TEST_TMPDIR/say" >"$heard" 3>&- &
   exec 4>"$BATS_TEST_TMPDIR/say"
   echo before >&4
-  wait_for 5 grep -q before "$heard"
+  wait_for 10 grep -q before "$heard"
   reload
   echo after >&4
-  wait_for 5 grep -q after "$heard"
+  wait_for 10 grep -q after "$heard"
   exec 4>&-
   wait "$!"
 }
@@ -67,10 +67,10 @@ reload() {
 @test "a stream of server-sent events arrives one by one, also through a reload, without a gap" {
   events=$BATS_TEST_TMPDIR/events
   curl -sN --max-time 30 -H 'Host: client.example' "http://$ADDRESS/events" >"$events" 3>&- &
-  wait_for 5 grep -q 'data: 2' "$events"
+  wait_for 10 grep -q 'data: 2' "$events"
   reload
   last=$(grep -c data "$events")
-  wait_for 5 grep -q "data: $((last + 3))" "$events"
+  wait_for 10 grep -q "data: $((last + 3))" "$events"
   kill "$!"
   assert_equal "$(seq -f 'data: %g' "$((last + 3))")" "$(grep data "$events" | head -n "$((last + 3))")"
 }

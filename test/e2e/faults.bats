@@ -14,7 +14,7 @@ teardown() {
     local i
     for i in {1..10}; do
       create_ingress "reload-$i" "reload-$i.example/=backend:80" >/dev/null
-      wait_for 5 always_status 200 "reload-$i.example" /
+      wait_for 10 always_status 200 "reload-$i.example" /
     done
   }
   lose_nothing 25 "$(address_with_port)" fruit.example /apple reload_ten_times
@@ -43,9 +43,9 @@ readiness() {
   eval "$OUTAGE_END"
   api_server_stopped=''
   create_ingress after 'after.example/=backend:80'
-  wait_for 10 always_status 200 after.example /
+  wait_for 20 always_status 200 after.example /
   assert_equal "$before" "$(readiness)"
-  wait_for 5 eval 'controller_logs --since 60s | grep -q "the poll succeeds again"'
+  wait_for 10 eval 'controller_logs --since 60s | grep -q "the poll succeeds again"'
 }
 
 # Whether what the test before has left is gone, and the metrics tell of that.
@@ -56,13 +56,13 @@ is_settled() { # POD
 
 @test "when nginx is killed in a pod, it serves again, with the same configuration" {
   pod=$(controller_pods | head -n 1)
-  wait_for 10 is_settled "$pod"
+  wait_for 20 is_settled "$pod"
   before=$(readiness)
   configuration=$(admin "$pod" metrics | grep config_info)
   kubectl -n bash-ingress exec "$pod" -- bash -c 'kill -KILL "$(< /tmp/bash-ingress/nginx.pid)"'
-  wait_for 10 eval "kubectl -n bash-ingress logs '$pod' | grep -q 'nginx ended; starting it again'"
-  wait_for 5 admin "$pod" healthz
-  wait_for 5 always_status 200 fruit.example /apple
+  wait_for 20 eval "kubectl -n bash-ingress logs '$pod' | grep -q 'nginx ended; starting it again'"
+  wait_for 10 admin "$pod" healthz
+  wait_for 10 always_status 200 fruit.example /apple
   assert_equal "$configuration" "$(admin "$pod" metrics | grep config_info)"
   assert_equal "$before" "$(readiness)"
 }

@@ -33,6 +33,11 @@ controller_logs() { # [KUBECTL_OPTION...]
   kubectl -n bash-ingress logs -l "$controller_label" --tail -1 "$@"
 }
 
+# How long a fault lasts: SHORT in `make test`, LONG in `make test-faults`.
+lasting() { # SHORT LONG
+  if [[ ${FAULTS-} == long ]]; then echo "$2"; else echo "$1"; fi
+}
+
 # Asks the controller as a client of HOST would.
 ask() { # HOST PATH [CURL_OPTION...]
   curl -s --path-as-is --max-time 10 -H "Host: $1" "${@:3}" "http://$ADDRESS$2"

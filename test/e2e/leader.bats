@@ -42,7 +42,7 @@ both_ready() {
 @test "one replica leads, and its metrics say so" {
   wait_for 30 eval '[[ -n $(leader) ]]'
   for pod in $(controller_pods); do
-    wait_for 5 admin "$pod" readyz
+    wait_for 10 admin "$pod" readyz
     admin "$pod" metrics
   done | grep -c '^bash_ingress_leader 1$' | { read -r count && assert_equal 1 "$count"; }
 }
@@ -51,7 +51,7 @@ both_ready() {
   both_ready
   before=$(leader)
   create_ingress kept 'kept.example/=backend:80'
-  wait_for 10 has_address kept
+  wait_for 20 has_address kept
   kubectl -n e2e get ingress kept --watch -o jsonpath='{.status.loadBalancer}{"\n"}' >"$BATS_TEST_TMPDIR/seen" 3>&- &
   watch=$!
   kubectl -n bash-ingress delete pod "$before" --grace-period 0 --force
@@ -69,10 +69,10 @@ both_ready() {
   both_ready
   before=$(leader)
   kubectl -n bash-ingress delete pod "$before" --wait=false
-  wait_for 10 another_leads "$before"
+  wait_for 20 another_leads "$before"
   assert_contains "$(kubectl -n demo get ingress fruit -o 'jsonpath={.status}')" '"ip"'
   create_ingress next 'next.example/=backend:80'
-  wait_for 10 has_address next
+  wait_for 20 has_address next
   both_ready
 }
 
@@ -84,10 +84,10 @@ both_ready() {
   signal_pod STOP "$frozen"
   wait_for 25 another_leads "$frozen"
   create_ingress cold 'cold.example/=backend:80'
-  wait_for 10 has_address cold
+  wait_for 20 has_address cold
   version=$(kubectl -n e2e get ingress cold -o 'jsonpath={.metadata.resourceVersion}')
   signal_pod CONT "$frozen"
-  wait_for 10 eval "kubectl -n bash-ingress logs '$frozen' --since 15s | grep -q 'does not lead any more'"
+  wait_for 20 eval "kubectl -n bash-ingress logs '$frozen' --since 15s | grep -q 'does not lead any more'"
   another_leads "$frozen"
   refute_contains "$(kubectl -n bash-ingress logs "$frozen" --since 15s)" 'publish: status of'
   assert_equal "$version" "$(kubectl -n e2e get ingress cold -o 'jsonpath={.metadata.resourceVersion}')"
@@ -97,7 +97,7 @@ both_ready() {
 
 @test "the last replica that ends takes the addresses back" {
   create_ingress last 'last.example/=backend:80'
-  wait_for 10 has_address last
+  wait_for 20 has_address last
   kubectl -n bash-ingress scale deployment/bash-ingress --replicas 0
   wait_for 20 eval '! has_address last'
   kubectl -n bash-ingress scale deployment/bash-ingress --replicas 2

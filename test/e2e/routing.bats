@@ -3,40 +3,40 @@ teardown() { common_teardown; }
 
 @test "an Ingress is served within seconds, its change is followed, and it ends with the object" {
   create_ingress one 'one.example/first*=backend:80'
-  wait_for 5 always_status 200 one.example /first/x
+  wait_for 10 always_status 200 one.example /first/x
   status_is 404 one.example /second
   kubectl -n e2e patch ingress one --type json -p '[{"op": "replace", "path": "/spec/rules/0/http/paths/0/path", "value": "/second"}]'
-  wait_for 5 always_status 200 one.example /second
-  wait_for 5 always_status 404 one.example /first
+  wait_for 10 always_status 200 one.example /second
+  wait_for 10 always_status 404 one.example /first
   kubectl -n e2e delete ingress one
-  wait_for 5 always_status 404 one.example /second
+  wait_for 10 always_status 404 one.example /second
 }
 
 @test "the log shows which object changed, and the change of nginx.conf" {
   create_ingress logged 'logged.example/=backend:80'
-  wait_for 5 always_status 200 logged.example /
+  wait_for 10 always_status 200 logged.example /
   log=$(controller_logs --since 30s)
   assert_contains "$log" 'apply: new configuration: added '
   assert_contains "$log" 'Ingress e2e/logged'
   assert_contains "$log" '+    server_name "logged.example";'
-  wait_for 5 eval 'controller_logs --since 30s | grep -q "access: .* \"GET logged.example/\" 200.* by e2e.backend.80, pod "'
+  wait_for 10 eval 'controller_logs --since 30s | grep -q "access: .* \"GET logged.example/\" 200.* by e2e.backend.80, pod "'
 }
 
 @test "a Service port is found by its number and by its name" {
   create_ingress ports 'ports.example/number=backend:80' 'ports.example/name=backend:http'
-  wait_for 5 always_status 200 ports.example /number
+  wait_for 10 always_status 200 ports.example /number
   always_status 200 ports.example /name
 }
 
 @test "an Ingress is served while its class is ours: not before, and not after" {
   kubectl -n e2e create ingress other --class other --rule 'other.example/=backend:80'
   create_ingress marker 'marker.example/=backend:80'
-  wait_for 5 always_status 200 marker.example /
+  wait_for 10 always_status 200 marker.example /
   always_status 404 other.example /
   kubectl -n e2e patch ingress other -p '{"spec": {"ingressClassName": "bash"}}'
-  wait_for 5 always_status 200 other.example /
+  wait_for 10 always_status 200 other.example /
   kubectl -n e2e patch ingress other -p '{"spec": {"ingressClassName": "other"}}'
-  wait_for 5 always_status 404 other.example /
+  wait_for 10 always_status 404 other.example /
 }
 
 # Prints how many pods answer 100 requests.
@@ -47,7 +47,7 @@ pods_that_answer() { # HOST
 @test "a headless Service is served by its pods" {
   kubectl -n e2e expose deployment/backend --name headless --cluster-ip None --port 80 --target-port web
   create_ingress headless 'headless.example/=headless:80'
-  wait_for 5 always_status 200 headless.example /
+  wait_for 10 always_status 200 headless.example /
   assert_equal 2 "$(pods_that_answer headless.example)"
   kubectl -n e2e delete service headless
 }
@@ -62,28 +62,28 @@ pods_that_answer() { # HOST
  "ports": [{"name": "80-8080", "port": 8080}], "endpoints": [{"addresses": ["$(jq -r '.[1]' <<<"$pod")"]}]}
 SLICE
   create_ingress handmade 'handmade.example/=handmade:80'
-  wait_for 5 always_status 200 handmade.example /
+  wait_for 10 always_status 200 handmade.example /
   assert_equal "$(jq -r '.[0]' <<<"$pod")" "$(ask handmade.example / | jq -r .pod)"
   kubectl -n e2e delete service,endpointslice handmade
 }
 
 @test "a backend that is no Service is answered with 501 and the reason, which is in the log, too" {
   create_ingress resource 'resource.example/=backend:80'
-  wait_for 5 always_status 200 resource.example /
+  wait_for 10 always_status 200 resource.example /
   kubectl -n e2e get ingress resource -o json |
     jq '.spec.rules[0].http.paths[0].backend = {resource: {apiGroup: "example.com", kind: "Bucket", name: "files"}}' | kubectl replace -f -
-  wait_for 5 always_status 501 resource.example /
+  wait_for 10 always_status 501 resource.example /
   assert_equal 'a resource cannot be the backend here, only a Service can: path / of Ingress e2e/resource.' "$(ask resource.example /)"
   controller_logs --since 30s | grep -q 'Ingress e2e/resource: a resource cannot be the backend here, only a Service can (ResourceBackendNotServed)'
 }
 
 @test "traffic follows the pods of a Deployment, down to none and up again" {
   create_ingress scale 'scale.example/=backend:80'
-  wait_for 5 always_status 200 scale.example /
+  wait_for 10 always_status 200 scale.example /
   assert_equal 2 "$(pods_that_answer scale.example)"
   kubectl -n e2e scale deployment/backend --replicas 10
   kubectl -n e2e rollout status deployment/backend --timeout 60s
-  wait_for 10 eval '[[ $(pods_that_answer scale.example) == 10 ]]'
+  wait_for 20 eval '[[ $(pods_that_answer scale.example) == 10 ]]'
   kubectl -n e2e scale deployment/backend --replicas 0
   wait_for 15 always_status 503 scale.example /
   assert_equal 'Service e2e/backend has no ready endpoint for port 80: path / of Ingress e2e/scale.' "$(ask scale.example /)"
@@ -93,10 +93,10 @@ SLICE
 
 @test "a Service that does not exist is named in the answer, until it does exist" {
   create_ingress early 'early.example/=late:80' 'early.example/other=backend:80'
-  wait_for 5 always_status 200 early.example /other
+  wait_for 10 always_status 200 early.example /other
   assert_equal 'Service e2e/late does not exist: path / of Ingress e2e/early.' "$(ask early.example /)"
   kubectl -n e2e expose deployment/backend --name late --port 80 --target-port web
-  wait_for 10 always_status 200 early.example /
+  wait_for 20 always_status 200 early.example /
   kubectl -n e2e delete service late
 }
 
@@ -105,14 +105,14 @@ SLICE
   kubectl -n e2e get ingress harm -o json |
     jq '.spec.rules[0].http.paths += [.spec.rules[0].http.paths[0] * {path: "/bad\" { return 200 pwned; } location \"/x", pathType: "Prefix"}]' |
     kubectl replace -f -
-  wait_for 5 eval 'controller_logs --since 30s | grep -q "Ingress e2e/harm: the path .* (PathRefused)"'
-  wait_for 5 always_status 200 harm.example /good
+  wait_for 10 eval 'controller_logs --since 30s | grep -q "Ingress e2e/harm: the path .* (PathRefused)"'
+  wait_for 10 always_status 200 harm.example /good
   always_status 404 harm.example /bad
 }
 
 @test "the pod sees the client's address, host and request, and the client the pod's answer" {
   create_ingress headers 'headers.example/*=backend:80'
-  wait_for 5 always_status 200 headers.example /
+  wait_for 10 always_status 200 headers.example /
   answer=$(ask headers.example '/a%20b//c?d=e' -X PUT --data hello -A 'my client/1.0' -H 'X-Forwarded-For: 6.6.6.6')
   assert_equal '["PUT","headers.example","/a%20b//c?d=e","hello",["my client/1.0"]]' \
     "$(jq -c '[.method, .host, .uri, .body, .header["User-Agent"]]' <<<"$answer")"

@@ -22,7 +22,7 @@ create_tls_ingress() { # NAME HOST SECRET
   make_pair "$dir/first" tls.example ecdsa
   put_secret first "$dir/first"
   create_tls_ingress tls tls.example first
-  wait_for 5 always_certificate first tls.example
+  wait_for 10 always_certificate first tls.example
   for options in --http1.1 --http2 '--http1.1 --tls-max 1.2' '--http2 --tls-max 1.2'; do
     # shellcheck disable=SC2086 # each word is an option
     answer=$(ask_tls tls.example '/x?y' --cacert "$dir/first.crt" $options -w '%{http_version}')
@@ -35,12 +35,12 @@ create_tls_ingress() { # NAME HOST SECRET
 
 @test "a host without a certificate has the default one, until its Secret is there" {
   create_tls_ingress late late.example second
-  wait_for 5 always_status 200 late.example /
+  wait_for 10 always_status 200 late.example /
   always_certificate 'bash-ingress default certificate' late.example
-  wait_for 5 eval 'controller_logs --since 30s | grep -q "Ingress e2e/late: Secret e2e/second does not exist: its hosts have the default certificate (SecretNotFound)"'
+  wait_for 10 eval 'controller_logs --since 30s | grep -q "Ingress e2e/late: Secret e2e/second does not exist: its hosts have the default certificate (SecretNotFound)"'
   make_pair "$dir/second" late.example rsa
   put_secret second "$dir/second"
-  wait_for 5 always_certificate second late.example
+  wait_for 10 always_certificate second late.example
   assert_contains "$(ask_tls late.example / --cacert "$dir/second.crt")" '"pod":'
 }
 
@@ -49,17 +49,17 @@ create_tls_ingress() { # NAME HOST SECRET
   make_pair "$dir/new" rotated.example rsa
   put_secret rotated "$dir/old"
   create_tls_ingress rotated rotated.example rotated
-  wait_for 5 always_certificate old rotated.example
+  wait_for 20 always_certificate old rotated.example
   rotate_five_times() {
     local round name
     for round in {1..5}; do
       name=new
       if ((round % 2 == 0)); then name=old; fi
       put_secret rotated "$dir/$name"
-      wait_for 4 always_certificate "$name" rotated.example # whole seconds: so at least 3
+      wait_for 8 always_certificate "$name" rotated.example
     done
   }
-  lose_nothing 20 "https://$(tls_address)" rotated.example / rotate_five_times
+  lose_nothing 40 "https://$(tls_address)" rotated.example / rotate_five_times
 }
 
 # Sets found: where the words of the key are in the pod. (Not in grep's own arguments.)
@@ -73,7 +73,7 @@ is_only_in_key_file() { # POD
   make_pair "$dir/canary" canary.example ecdsa
   put_secret canary "$dir/canary"
   create_tls_ingress canary canary.example canary
-  wait_for 5 always_certificate canary canary.example
+  wait_for 10 always_certificate canary canary.example
   word=$(sed -n 2p "$dir/canary.key")
   in_secret=$(kubectl -n e2e get secret canary -o jsonpath='{.data.tls\.key}' | cut -c 50-110)
   for pod in $(controller_pods); do
@@ -91,11 +91,11 @@ is_only_in_key_file() { # POD
   make_pair "$dir/forced" forced.example ecdsa
   put_secret forced "$dir/forced"
   create_tls_ingress forced forced.example forced
-  wait_for 5 always_status 200 forced.example /
+  wait_for 10 always_status 200 forced.example /
   kubectl -n e2e annotate ingress forced nginx.ingress.kubernetes.io/ssl-redirect=true
-  wait_for 5 always_status 308 forced.example /
+  wait_for 10 always_status 308 forced.example /
   assert_equal 'https://forced.example/a?b' "$(ask forced.example '/a?b' -o /dev/null -w '%{redirect_url}')"
-  wait_for 5 always_certificate forced forced.example
+  wait_for 10 always_certificate forced forced.example
   assert_contains "$(ask_tls forced.example '/a?b' --cacert "$dir/forced.crt")" '"uri":"/a?b"'
 }
 
@@ -105,8 +105,8 @@ is_only_in_key_file() { # POD
   resumed() {
     openssl s_client -connect "$(tls_address)" -servername fruit.example -tls1_2 -sess_in "$dir/session" </dev/null 2>/dev/null | grep -q Reused
   }
-  wait_for 5 resumed
+  wait_for 10 resumed
   create_ingress reload 'reload.example/=backend:80'
-  wait_for 5 always_status 200 reload.example /
-  wait_for 5 resumed
+  wait_for 10 always_status 200 reload.example /
+  wait_for 10 resumed
 }
