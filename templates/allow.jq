@@ -41,9 +41,10 @@ def is_ipv6: # eight groups, or fewer around one "::" (RFC 4291, section 2.2)
           and (($halves | length) == 1 and ($groups | length) == 8
             or ($halves | length) == 2 and ($groups | length) <= 6) );
 
+# input: text / output: it with "?" for what a terminal might obey
+def printable: [explode[] | if . < 32 or . > 126 then 63 else . end] | implode;
+
 # input: any value / output: it as one line of JSON, at most 60 characters, safe to print in a log
 def quoted:
-  (if type == "string" then .[:61] else . end | tojson)
-  | [explode[] | if . < 32 or . > 126 then 63 else . end] # "?" for what a terminal might obey
-  | implode
+  (if type == "string" then .[:61] else . end | tojson | printable)
   | if length > 60 then .[:57] + "..." else . end;

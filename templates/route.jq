@@ -4,6 +4,7 @@
 # args:   $class, $controller: which Ingresses are ours
 #         $default_secret: "namespace/name" of the Secret for hosts without a certificate, or ""
 #         $ssl_redirect: "on" or "off", what counts for Ingresses that do not say it
+#         $refused: [{"namespace/name": {resourceVersion, message}, ...}], the Ingresses that nginx refuses; or []
 # output: {
 #   servers: [{host, locations: [{path, pathType, ingress, upstream}                   served by pods
 #                              | {path, pathType, ingress, status, reason, message}  an error of ours
@@ -71,6 +72,13 @@ def default_claims($redirected):
   | [.spec.rules[]? | .host // ""] | if length == 0 then [""] else unique end
   | .[] | select(. == "" or is_host) | . as $host
   | ($ingress | claim($host; $redirected)) + {path: "/", pathType: "Default", backend: $ingress.spec.defaultBackend};
+
+# input: an Ingress / output: whether nginx refuses it, as it is now
+def is_refused: .metadata.resourceVersion == ($refused[0][key].resourceVersion // false);
+
+# input: an Ingress / output: why nothing of it is served
+def whole_refusal:
+  refusal(key; "RefusedByNginx"; "nothing of it is served, because nginx refuses it: \($refused[0][key].message)");
 
 # input: an Ingress / output: all its claims and refusals
 def claims:
@@ -178,12 +186,13 @@ def objects($ingresses; $services; $slices; $certificates):
   ] | add // {};
 
 input # and not `.`: no input at all must be an error
-| our_ingresses($class; $controller) as $ingresses
+| our_ingresses($class; $controller) as $ours
+| ($ours | map(select(is_refused | not))) as $ingresses
 | services_by_key as $services
 | slices_by_service as $slices
 | certificates_by_secret as $secrets
 | [$ingresses[] | claims] as $claims
-| [$claims[] | select(.reason)] as $refused
+| [($claims[] | select(.reason)), ($ours[] | select(is_refused) | whole_refusal)] as $left_out
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
     ($claims[] | select(.reason | not) | answered($services)) ]
 | [group_by(.host)[] | winners]
@@ -199,7 +208,7 @@ input # and not `.`: no input at all must be an error
     upstreams: $upstreams,
     certificates: [$certificates[] | select(.files)],
     defaultCertificate: ($default_certificate[0] | strings // null),
-    problems: [$refused[], $lost[], ($winners | slice_refusals($slices)), ($servers[].locations[] | select(.reason)), (($certificates, $default_certificate)[] | objects | select(.reason))]
+    problems: [$left_out[], $lost[], ($winners | slice_refusals($slices)), ($servers[].locations[] | select(.reason)), (($certificates, $default_certificate)[] | objects | select(.reason))]
       | map({ingress, reason, message}) | unique,
     objects: ($winners | objects($ingresses; $services; $slices; $secrets))
   }

@@ -114,6 +114,10 @@ ask() { # HOST PATH [CURL_OPTION...]
   curl -s --path-as-is --max-time 10 -H "Host: $1" "${@:3}" "http://127.0.0.1:$HTTP_PORT$2"
 }
 
+served() { # HOST PATH TEXT
+  [[ $(ask "$1" "$2") == *"$3"* ]]
+}
+
 # Prints who answers: the pods' application, or the status code if nginx itself does.
 who_answers() { # HOST PATH
   local answer

@@ -3,10 +3,6 @@ load helpers
 setup() { common_setup; }
 teardown() { common_teardown; }
 
-served() { # HOST PATH TEXT
-  [[ $(ask "$1" "$2") == *"$3"* ]]
-}
-
 @test "a change in the cluster becomes a change of the routes, with diff and reason in the log" {
   start_pods
   start_api rules
@@ -99,7 +95,7 @@ failed_since() { # POLLS
   start_pods
   start_api rules
   start_controller
-  wait_for 10 older_than 5 # younger, it would be a crash loop
+  wait_for 10 older_than 5 # younger, it would be taken for a failed start
   kill -KILL "$(<"$STATE_DIR/nginx.pid")"
   wait_for 3 logged 'nginx ended; starting it again'
   wait_for 3 served fruit.example /apple apple-
