@@ -44,6 +44,15 @@ assert_refused() { # MESSAGE_PART
   refute_contains "$output" '/namespaces/demo/ingressclasses'
 }
 
+@test "with READ_CLASSES=off no IngressClass is read, and INGRESS_CLASS alone is ours" {
+  start_api rules
+  rm "$api/ingressclasses" # an answer would be an error
+  export READ_CLASSES=off
+  "$bin/fetch" | "$bin/route" | assert_json '.objects | has("Ingress demo/fruit")' true
+  "$bin/fetch" | INGRESS_CLASS=other "$bin/route" | assert_json '.objects | has("Ingress demo/fruit")' false
+  refute_contains "$(<"$dir/api.access")" ingressclasses
+}
+
 @test "an API server that is not there is an error" {
   start_api rules
   kill -QUIT "$(<"$dir/api.pid")"

@@ -1,0 +1,110 @@
+# What grows? Nothing with time; and with the cluster, no more than there is room for.
+load helpers
+
+setup() {
+  cd "$root"
+  pod=$(controller_pods | head -n 1)
+}
+
+teardown() {
+  local pid
+  for pid in ${proxy-} ${changing-}; do kill "$pid" 2>/dev/null || true; done
+  common_teardown
+}
+
+# Prints SAMPLES lines: the numbers of processes, file descriptors, files and zombies
+# in the pod, and the KiB of memory of all processes (what they share counts once).
+samples() { # SAMPLES
+  kubectl -n bash-ingress exec "$pod" -- bash -c '
+    for ((i = 0; i < $1; i++)); do
+      echo "$(ls -d /proc/[0-9]* | wc -l) $(ls -d /proc/[0-9]*/fd/* | wc -l) $(find /tmp/bash-ingress -type f | wc -l)" \
+        "$(grep -l "^State:.Z" /proc/[0-9]*/status | wc -l)" \
+        "$(($(sed -n "s/^Pss: *\([0-9]*\) kB/\1/p" /proc/[0-9]*/smaps_rollup | paste -sd +)))"
+      sleep 0.2
+    done 2>/dev/null' _ "$1"
+}
+
+of_each() { # min|max   of each column
+  jq -Rrs --arg which "$1" '[split("\n")[] | select(. != "") | split(" ") | map(tonumber)] | transpose
+    | map(if $which == "min" then min else max end) | join(" ")'
+}
+
+# Sets these numbers, each the smallest of some samples: what a poll uses for a moment does not count.
+measure() {
+  read -r processes descriptors files zombies memory <<<"$(samples 15 | of_each min)"
+  echo "# processes $processes, file descriptors $descriptors, files $files, zombies $zombies, memory $memory KiB" >&3
+}
+
+# Ten times a second, an Ingress changes so that nginx has to be reloaded.
+change_ten_times_a_second() { # ADDRESS
+  local i value
+  for ((i = 0; ; i++)); do
+    value=$((i % 2 ? 1 : 0))
+    curl -s -X PATCH -H 'Content-Type: application/merge-patch+json' "http://$1/apis/networking.k8s.io/v1/namespaces/e2e/ingresses/restless" \
+      -d "{\"metadata\": {\"annotations\": {\"nginx.ingress.kubernetes.io/force-ssl-redirect\": \"${value/1/true}\"}}}" >/dev/null || return 0
+    sleep 0.1
+  done
+}
+
+reloads() {
+  admin "$pod" metrics | sed -n 's/^bash_ingress_reloads_total //p'
+}
+
+@test "with ten changes a second, memory, processes, file descriptors and files stay as they are" {
+  create_ingress restless 'restless.example/=backend:80'
+  kubectl proxy --port 0 >"$BATS_TEST_TMPDIR/proxy" 3>&- &
+  proxy=$!
+  wait_for 10 grep -q 'Starting to serve on' "$BATS_TEST_TMPDIR/proxy"
+  change_ten_times_a_second "$(sed 's/.* on //' "$BATS_TEST_TMPDIR/proxy")" 3>&- &
+  changing=$!
+  sleep "$(lasting 5 300)"
+  begin=$(reloads)
+  measure
+  before=("$processes" "$descriptors" "$files" "$memory")
+  sleep "$(lasting 15 1500)"
+  measure
+  kill -0 "$changing"
+  end=$(reloads)
+  echo "# reloads meanwhile: $((end - begin))" >&3
+  ((end > begin))
+  assert_equal 0 "$zombies"
+  ((processes <= before[0] + 3))
+  ((descriptors <= before[1] + 40)) # of a worker more, which is just being replaced
+  ((files <= before[2] + 2))
+  ((memory <= before[3] * 5 / 4 + 8192))
+}
+
+# An Ingress NAME with RULES rules, each with PATHS paths of LENGTH characters.
+large_ingress() { # NAME RULES PATHS LENGTH
+  jq -n --arg name "$1" --argjson rules "$2" --argjson paths "$3" --argjson length "$4" '
+    {apiVersion: "networking.k8s.io/v1", kind: "Ingress", metadata: {namespace: "e2e", $name}, spec: {ingressClassName: "bash",
+      rules: [range($rules) | {host: "\($name)-\(.).example", http: {paths: [range($paths) |
+        {path: ("/\(.)" + ("x" * ($length - 5) // "")), pathType: "Prefix", backend: {service: {name: "backend", port: {number: 80}}}}]}}]}}'
+}
+
+many_ingresses() { # NUMBER
+  jq -n --argjson number "$1" '{apiVersion: "v1", kind: "List", items: [range($number) |
+    {apiVersion: "networking.k8s.io/v1", kind: "Ingress", metadata: {namespace: "e2e", name: "many-\(.)"}, spec: {ingressClassName: "bash",
+      rules: [{host: "many-\(.).example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "backend", port: {number: 80}}}}]}}]}}]}'
+}
+
+@test "thousands of Ingresses, one with 4,000 rules and one of a megabyte, are served, and changes among them follow" {
+  restarts=$(kubectl -n bash-ingress get pods -l "$controller_label" -o jsonpath='{.items[*].status.containerStatuses[*].restartCount}')
+  many_ingresses "$(lasting 500 5000)" | kubectl create -f - >/dev/null
+  large_ingress wide 4000 1 6 | kubectl create -f - >/dev/null
+  large_ingress deep 1 1000 900 | kubectl create -f - >/dev/null
+  wait_for 60 always_status 200 wide-3999.example /0x
+  wait_for 60 always_status 200 deep-0.example "/999$(printf 'x%.0s' {1..895})"
+  create_ingress last 'last.example/=backend:80'
+  samples 40 >"$BATS_TEST_TMPDIR/samples" &
+  begin=$EPOCHSECONDS
+  wait_for 60 always_status 200 last.example /
+  echo "# the change was live within $((EPOCHSECONDS - begin)) s" >&3
+  wait "$!"
+  read -r _ _ _ _ memory <<<"$(of_each max <"$BATS_TEST_TMPDIR/samples")"
+  echo "# most memory of the pod, $memory KiB" >&3
+  ((memory < 1024 * 1024)) # the limit in manifests/base
+  assert_equal "$restarts" "$(kubectl -n bash-ingress get pods -l "$controller_label" -o jsonpath='{.items[*].status.containerStatuses[*].restartCount}')"
+  kubectl -n e2e delete ingress --all --wait=false >/dev/null
+  wait_for 60 always_status 404 many-0.example /
+}

@@ -1,0 +1,129 @@
+# What can happen in a pod of the controller: processes killed, no room, an Ingress that nginx refuses.
+load helpers
+
+setup() {
+  cd "$root"
+  pod=$(controller_pods | head -n 1)
+}
+
+teardown() {
+  [[ -z ${changing-} ]] || kill "$changing" 2>/dev/null || true
+  [[ -z ${filled-} ]] || kubectl -n bash-ingress exec "$pod" -- rm -f /tmp/fill
+  [[ -z ${patched-} ]] || mend_templates
+  common_teardown
+}
+
+in_pod() { # SCRIPT [ARGUMENT...]   runs it in $pod, with the words that the steps share
+  kubectl -n bash-ingress exec "$pod" -- bash -c "source settings; $1" _ "${@:2}"
+}
+
+# --- kill -9
+
+# Kills a worker, the master, the loop or a step of it; waits until the pod serves
+# its live configuration again; prints how many milliseconds that took, how many
+# masters there are, and whether the configuration is whole.
+kill_script='
+  processes() { grep -lzE "$1" /proc/[0-9]*/cmdline 2>/dev/null | tr -dc "0-9\n" || true; }
+  case $1 in
+    worker) victims=$(processes "^nginx: worker process$") ;;
+    master) victims=$(processes "^nginx: master") ;;
+    loop) victims=$(processes "/ingress-controller$" | grep -vx 1 || true) ;;
+    step) victims=$(processes "/(fetch|certificates|route|render|apply)$") ;;
+  esac
+  begin=${EPOCHREALTIME/./}
+  kill -KILL $(shuf -n 1 -e $victims) 2>/dev/null || true
+  until is_served "$STATE_DIR/live/nginx.conf" && [[ $1 != master || $(processes "^nginx: master") != "$victims" ]]; do sleep 0.02; done
+  took=$(((${EPOCHREALTIME/./} - begin) / 1000))
+  for _ in {1..50}; do # a worker that has just been started looks like a second master
+    masters=$(processes "^nginx: master" | wc -l)
+    ((masters > 1)) || break
+    sleep 0.02
+  done
+  if nginx -e stderr -t -q -c "$STATE_DIR/live/nginx.conf"; then echo "$took $masters whole"; else echo "$took $masters torn"; fi
+'
+
+change_all_the_time() {
+  local i
+  for ((i = 0; ; i++)); do
+    kubectl -n e2e create ingress "change-$((i % 5))" --class bash --rule "change-$i.example/=backend:80" --dry-run=client -o yaml | kubectl apply -f - || true
+  done >/dev/null 2>&1 3>&-
+}
+
+@test "whatever process is killed, and whenever, the pod serves again at once, with whole files and one nginx" {
+  change_all_the_time &
+  changing=$!
+  longest=0
+  for ((i = 0; i < $(lasting 12 200); i++)); do
+    victims=(worker master loop step)
+    sleep "0.$((RANDOM % 10))"
+    read -r took masters whole <<<"$(in_pod "$kill_script" "${victims[i % 4]}")"
+    assert_equal '1 whole' "$masters $whole"
+    ((took <= longest)) || longest=$took
+  done
+  echo "# longest time until it served again: $longest ms" >&3
+  ((longest <= 5000))
+  kill "$changing"
+  create_ingress after-kills 'after-kills.example/=backend:80'
+  wait_for 20 always_status 200 after-kills.example /
+}
+
+@test "a pod that is killed takes no route with it" {
+  kubectl -n bash-ingress delete "$pod" --force --grace-period 0
+  kubectl -n bash-ingress rollout status deployment/bash-ingress --timeout 60s
+  always_status 200 fruit.example /apple
+}
+
+# --- no room
+
+@test "while its folder is full, a pod serves on; when there is room again, it follows" {
+  filled=yes
+  in_pod 'cat /dev/zero >/tmp/fill 2>/dev/null || true'
+  (($(in_pod 'df --output=avail /tmp | tail -n 1') < 64)) # KiB
+  create_ingress crowded 'crowded.example/=backend:80'
+  wait_for 20 eval 'kubectl -n bash-ingress logs "$pod" --since 20s | grep -q "this poll failed"'
+  always_status 200 fruit.example /apple
+  admin "$pod" readyz
+  in_pod 'rm /tmp/fill'
+  filled=
+  wait_for 20 always_status 200 crowded.example /
+}
+
+# --- an Ingress that nginx refuses, in spite of all checks
+#
+# The hook for that: other templates, which let paths of any length in.
+
+break_templates() {
+  patched=yes
+  sed 's/if length > 1024 then/if false then/' templates/allow.jq >"$BATS_TEST_TMPDIR/allow.jq"
+  kubectl -n bash-ingress create configmap templates --from-file "$BATS_TEST_TMPDIR/allow.jq"
+  kubectl -n bash-ingress patch deployment bash-ingress -p '{"spec": {"template": {"spec": {
+    "volumes": [{"name": "templates", "configMap": {"name": "templates"}}],
+    "containers": [{"name": "controller", "volumeMounts":
+      [{"name": "templates", "mountPath": "/opt/bash-ingress/templates/allow.jq", "subPath": "allow.jq"}]}]}}}}'
+  kubectl -n bash-ingress rollout status deployment/bash-ingress --timeout 60s
+}
+
+mend_templates() {
+  kubectl -n bash-ingress rollout undo deployment/bash-ingress
+  kubectl -n bash-ingress rollout status deployment/bash-ingress --timeout 60s
+  kubectl -n bash-ingress delete configmap templates
+}
+
+refused_ingresses() {
+  for pod in $(controller_pods); do admin "$pod" metrics | sed -n 's/^bash_ingress_refused_ingresses //p'; done | sort -u
+}
+
+@test "an Ingress that nginx refuses harms nobody else, is named in log, Event and metric, and returns when it is mended" {
+  break_templates
+  kubectl -n e2e create ingress long --class bash --rule 'long.example/=backend:80' --dry-run=client -o json |
+    jq '.spec.rules[0].http.paths[0].path = "/" + "x" * 5000' | kubectl create -f -
+  create_ingress beside 'beside.example/=backend:80'
+  wait_for 20 always_status 200 beside.example /
+  wait_for 20 eval 'kubectl -n e2e get events | grep "RefusedByNginx" | grep -q "too long parameter"'
+  wait_for 20 eval '[[ $(refused_ingresses) == 1 ]]'
+  assert_contains "$(controller_logs)" 'Ingress e2e/long: nothing of it is served, because nginx refuses it: too long parameter'
+  always_status 404 long.example /
+  kubectl -n e2e patch ingress long --type json -p '[{"op": "replace", "path": "/spec/rules/0/http/paths/0/path", "value": "/"}]'
+  wait_for 20 always_status 200 long.example /
+  wait_for 20 eval '[[ $(refused_ingresses) == 0 ]]'
+}
