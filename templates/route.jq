@@ -93,7 +93,7 @@ def service_answer($key; $port; $protocol):
     elif .spec.type == "ExternalName" then
       error_answer(503; "ExternalNameNotServed"; "Service \($key) is an ExternalName, which is not served: it could point anywhere")
     else
-      [service_port($port)][0] as $found
+      (if $port.name then .ports.names[$port.name] else .ports.numbers["\($port.number)"] end) as $found
       | if $found == null or ($found.port | is_port | not) then
           error_answer(503; "ServicePortNotFound"; "Service \($key) has no port \($wanted)")
         elif ($found.protocol // "TCP") != "TCP" then
@@ -151,9 +151,10 @@ def winners:
 
 # input: [winner] / output: [{name, service, port, endpoints}], one for each Service port that they use
 def upstreams($slices):
-  map(select(.upstream)) | unique_by(.upstream)
-  | map(.port as $port
-      | {name: .upstream, service, port: $port.port, endpoints: ($slices[.service] // [] | endpoints($port))});
+  map(select(.upstream)) | unique_by(.upstream) | group_by(.service)
+  | [ .[] | ($slices[.[0].service] // [] | endpoints_by_port) as $by_port
+      | .[] | {name: .upstream, service, port: .port.port, endpoints: ($by_port[.port.name // ""] // [] | endpoints)} ]
+  | sort_by(.name);
 
 # input: a winner / output: the location that the model shows; $ready is {"upstream name": true, ...}
 def location($ready):
@@ -165,7 +166,8 @@ def location($ready):
 
 # input: [winner] / output: a refusal for each whose Service has EndpointSlices that are not served
 def slice_refusals($slices):
-  .[] | select(.upstream and any($slices[.service][]?; .addressType == "FQDN"))
+  map(select(.upstream) | {ingress, service}) | unique[]
+  | select(any($slices[.service][]?; .addressType == "FQDN"))
   | refusal(.ingress; "FQDNNotServed"; "Service \(.service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere");
 
 # input: [winner] / output: {"Kind namespace/name": resourceVersion, ...} of all that counts
