@@ -36,6 +36,13 @@ include "tls";
 
 # --- 1. claims
 
+# input: an Ingress / output: nothing if its namespace and name are names, else a refusal
+#
+# The API server sees to that; but nginx.conf has them, so it is not relied on.
+def name_refusal:
+  select(.metadata | (.namespace | is_name) and (.name | is_name) | not)
+  | refusal(null; "NameRefused"; "the Ingress with namespace \(.metadata.namespace | quoted) and name \(.metadata.name | quoted) is not served");
+
 # input: an Ingress / output: what all its claims for the host have in common: {ingress, host}, and protocol and redirect if need be
 def claim($host; $redirected):
   {ingress: key, host: $host}
@@ -180,7 +187,9 @@ def objects($ingresses; $services; $slices; $certificates):
   ] | add // {};
 
 input # and not `.`: no input at all must be an error
-| our_ingresses($class; $controller) as $ingresses
+| our_ingresses($class; $controller) as $all
+| [$all[] | name_refusal] as $nameless
+| (if $nameless == [] then $all else [$all[] | select([name_refusal] == [])] end) as $ingresses
 | services_by_key as $services
 | slices_by_service as $slices
 | certificates_by_secret as $secrets
@@ -201,7 +210,7 @@ input # and not `.`: no input at all must be an error
     upstreams: $upstreams,
     certificates: [$certificates[] | select(.files)],
     defaultCertificate: ($default_certificate[0] | strings // null),
-    problems: [$refused[], $lost[], ($winners | slice_refusals($slices)), ($servers[].locations[] | select(.reason)), (($certificates, $default_certificate)[] | objects | select(.reason))]
+    problems: [$nameless[], $refused[], $lost[], ($winners | slice_refusals($slices)), ($servers[].locations[] | select(.reason)), (($certificates, $default_certificate)[] | objects | select(.reason))]
       | map({ingress, reason, message}) | unique,
     objects: ($winners | objects($ingresses; $services; $slices; $secrets))
   }
