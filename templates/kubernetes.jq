@@ -50,9 +50,17 @@ def our_ingresses($class; $controller):
     ]
   | sort_by(age);
 
-# input: a snapshot / output: {"namespace/name": Service, ...}
+# input: a Service / output: {numbers: {"80": ServicePort, ...}, names: {"web": ServicePort, ...}}
+#
+# A number may stand there for TCP and for UDP: then TCP is meant.
+def ports:
+  [.spec.ports[]?]
+  | map(select((.protocol // "TCP") != "TCP")) + map(select((.protocol // "TCP") == "TCP")) # of the same, the last counts
+  | {numbers: (map({"\(.port)": .}) | add // {}), names: (map(select(.name) | {(.name): .}) | add // {})};
+
+# input: a snapshot / output: {"namespace/name": Service, with what `ports` says of it, ...}
 def services_by_key:
-  .services.items | map({(key): .}) | add // {};
+  .services.items | map({(key): (. + {ports: ports})}) | add // {};
 
 # input: a snapshot / output: {"namespace/name of the Service": [EndpointSlice, ...], ...}
 def slices_by_service:
@@ -61,33 +69,31 @@ def slices_by_service:
   | map(select(service)) | group_by("\(.metadata.namespace)/\(service)")
   | map({("\(.[0].metadata.namespace)/\(.[0] | service)"): sort_by(.metadata.name)}) | add // {};
 
-# input: a Service / output: its ports[] entry that the backend's port {number} or {name} means, or nothing
-#
-# A number may stand there for TCP and for UDP.
-def service_port($port):
-  [.spec.ports[]? | select(if $port.name then .name == $port.name else .port == $port.number end)]
-  | first((.[] | select((.protocol // "TCP") == "TCP")), .[]);
-
-# input: an EndpointSlice / output: its "address:port"s for the Service port, for the endpoints that pass
+# input: [EndpointSlice, ...] of one Service / output: {"name of a port": [{port, addressType, endpoints}, ...], ...}
 #
 # The slice's port of the same name has the pods' port: a Service's targetPort
 # may be a name that means another number in each pod, and so in each slice.
-def addresses($service_port; passes):
-  .addressType as $type
-  | first(.ports[]? | select((.name // "") == ($service_port.name // "") and (.port | is_port)) | .port) as $port
+def endpoints_by_port:
+  [ .[] | . as {$addressType, $endpoints} | .ports[]? | select(.port | is_port)
+    | {name: (.name // ""), port, $addressType, $endpoints} ]
+  | group_by(.name) | map({(.[0].name): .}) | add // {};
+
+# input: {port, addressType, endpoints} / output: its "address:port"s, of the endpoints that pass
+def addresses(passes):
+  . as {$port, $addressType}
   | .endpoints[]? | select(passes) | .addresses[]?
-  | if $type == "IPv4" and is_ipv4 then "\(.):\($port)"
-    elif $type == "IPv6" and is_ipv6 then "[\(.)]:\($port)"
+  | if $addressType == "IPv4" and is_ipv4 then "\(.):\($port)"
+    elif $addressType == "IPv6" and is_ipv6 then "[\(.)]:\($port)"
     else empty
     end;
 
-# input: [EndpointSlice, ...] of one Service / output: ["address:port", ...]
+# input: [{port, addressType, endpoints}, ...] / output: ["address:port", ...]
 #
 # Ready endpoints (no condition counts as ready); if there is none, those that
 # end but still serve, as kube-proxy does (EndpointConditions in discovery.k8s.io/v1).
-def endpoints($service_port):
-  [ .[] | addresses($service_port; .conditions.ready != false) ] as $ready
+def endpoints:
+  [ .[] | addresses(.conditions.ready != false) ] as $ready
   | if ($ready | length) > 0 then $ready
-    else [ .[] | addresses($service_port; .conditions.serving == true and .conditions.terminating == true) ]
+    else [ .[] | addresses(.conditions.serving == true and .conditions.terminating == true) ]
     end
   | unique;

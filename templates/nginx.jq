@@ -87,8 +87,8 @@ def location_blocks($exact):
 
 # input: a path / output: it, and all paths above it, the longest first: "/a/b" => "/a/b", "/a", "/"
 def path_and_above:
-  split("/") as $elements
-  | (range($elements | length; 1; -1) | $elements[:.] | join("/")), "/";
+  . as $path
+  | $path, (indices("/") | reverse[] | select(. > 0) | $path[:.]), "/"; # no join, which takes long for many elements
 
 # input: [location] of a server / output: blocks for /foo where only /foo/ is Exact
 #
@@ -120,6 +120,7 @@ def server_block($tls):
       else .host | string
       end);",
     (if .host == "" then $tls[] else empty end),
+    "    if ($is_loop) { return 508 \"This request goes round in circles: an EndpointSlice has the address of a controller.\\n\"; }",
     (.locations[] | location_blocks($exact)),
     (.locations | blocks_against_redirects($exact)),
     "  }",

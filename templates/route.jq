@@ -37,6 +37,17 @@ include "tls";
 
 # --- 1. claims
 
+# input: an Ingress / output: why nothing of it is served; nothing if it is
+#
+# The API server sees to it that names are names. But nginx.conf has them, so that is not relied on.
+def whole_refusal:
+  if .metadata | (.namespace | is_name) and (.name | is_name) | not then
+    refusal(null; "NameRefused"; "the Ingress with namespace \(.metadata.namespace | quoted) and name \(.metadata.name | quoted) is not served")
+  elif .metadata.resourceVersion == ($refused[0][key].resourceVersion // false) then
+    refusal(key; "RefusedByNginx"; "nothing of it is served, because nginx refuses it: \($refused[0][key].message)")
+  else empty
+  end;
+
 # input: an Ingress / output: what all its claims for the host have in common: {ingress, host}, and protocol and redirect if need be
 def claim($host; $redirected):
   {ingress: key, host: $host}
@@ -73,13 +84,6 @@ def default_claims($redirected):
   | .[] | select(. == "" or is_host) | . as $host
   | ($ingress | claim($host; $redirected)) + {path: "/", pathType: "Default", backend: $ingress.spec.defaultBackend};
 
-# input: an Ingress / output: whether nginx refuses it, as it is now
-def is_refused: .metadata.resourceVersion == ($refused[0][key].resourceVersion // false);
-
-# input: an Ingress / output: why nothing of it is served
-def whole_refusal:
-  refusal(key; "RefusedByNginx"; "nothing of it is served, because nginx refuses it: \($refused[0][key].message)");
-
 # input: an Ingress / output: all its claims and refusals
 def claims:
   . as $ingress
@@ -101,7 +105,7 @@ def service_answer($key; $port; $protocol):
     elif .spec.type == "ExternalName" then
       error_answer(503; "ExternalNameNotServed"; "Service \($key) is an ExternalName, which is not served: it could point anywhere")
     else
-      [service_port($port)][0] as $found
+      (if $port.name then .ports.names[$port.name] else .ports.numbers["\($port.number)"] end) as $found
       | if $found == null or ($found.port | is_port | not) then
           error_answer(503; "ServicePortNotFound"; "Service \($key) has no port \($wanted)")
         elif ($found.protocol // "TCP") != "TCP" then
@@ -159,9 +163,10 @@ def winners:
 
 # input: [winner] / output: [{name, service, port, endpoints}], one for each Service port that they use
 def upstreams($slices):
-  map(select(.upstream)) | unique_by(.upstream)
-  | map(.port as $port
-      | {name: .upstream, service, port: $port.port, endpoints: ($slices[.service] // [] | endpoints($port))});
+  map(select(.upstream)) | unique_by(.upstream) | group_by(.service)
+  | [ .[] | ($slices[.[0].service] // [] | endpoints_by_port) as $by_port
+      | .[] | {name: .upstream, service, port: .port.port, endpoints: ($by_port[.port.name // ""] // [] | endpoints)} ]
+  | sort_by(.name);
 
 # input: a winner / output: the location that the model shows; $ready is {"upstream name": true, ...}
 def location($ready):
@@ -173,7 +178,8 @@ def location($ready):
 
 # input: [winner] / output: a refusal for each whose Service has EndpointSlices that are not served
 def slice_refusals($slices):
-  .[] | select(.upstream and any($slices[.service][]?; .addressType == "FQDN"))
+  map(select(.upstream) | {ingress, service}) | unique[]
+  | select(any($slices[.service][]?; .addressType == "FQDN"))
   | refusal(.ingress; "FQDNNotServed"; "Service \(.service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere");
 
 # input: [winner] / output: {"Kind namespace/name": resourceVersion, ...} of all that counts
@@ -187,12 +193,13 @@ def objects($ingresses; $services; $slices; $certificates):
 
 input # and not `.`: no input at all must be an error
 | our_ingresses($class; $controller) as $ours
-| ($ours | map(select(is_refused | not))) as $ingresses
+| [$ours[] | whole_refusal] as $wholly_refused
+| (if $wholly_refused == [] then $ours else [$ours[] | select([whole_refusal] == [])] end) as $ingresses
 | services_by_key as $services
 | slices_by_service as $slices
 | certificates_by_secret as $secrets
 | [$ingresses[] | claims] as $claims
-| [($claims[] | select(.reason)), ($ours[] | select(is_refused) | whole_refusal)] as $left_out
+| [$claims[] | select(.reason)] as $refused_claims
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
     ($claims[] | select(.reason | not) | answered($services)) ]
 | [group_by(.host)[] | winners]
@@ -208,7 +215,7 @@ input # and not `.`: no input at all must be an error
     upstreams: $upstreams,
     certificates: [$certificates[] | select(.files)],
     defaultCertificate: ($default_certificate[0] | strings // null),
-    problems: [$left_out[], $lost[], ($winners | slice_refusals($slices)), ($servers[].locations[] | select(.reason)), (($certificates, $default_certificate)[] | objects | select(.reason))]
+    problems: [$wholly_refused[], $refused_claims[], $lost[], ($winners | slice_refusals($slices)), ($servers[].locations[] | select(.reason)), (($certificates, $default_certificate)[] | objects | select(.reason))]
       | map({ingress, reason, message}) | unique,
     objects: ($winners | objects($ingresses; $services; $slices; $secrets))
   }
