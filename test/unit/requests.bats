@@ -211,9 +211,10 @@ is_closed() { # PORT BEGINNING
 }
 
 @test "slow clients take nothing from others, and a body may take longer than a header" {
-  for i in {1..50}; do
-    exec {slow[i]}<>"/dev/tcp/127.0.0.1/$HTTP_PORT"
-    printf 'POST /apple HTTP/1.1\r\nHost: fruit.example\r\nContent-Length: 3\r\nConnection: close\r\n\r\na' >&"${slow[i]}"
+  for _ in {1..50}; do
+    exec {fd}<>"/dev/tcp/127.0.0.1/$HTTP_PORT"
+    printf 'POST /apple HTTP/1.1\r\nHost: fruit.example\r\nContent-Length: 3\r\nConnection: close\r\n\r\na' >&"$fd"
+    slow+=("$fd")
   done
   for _ in {1..20}; do assert_equal 200 "$(ask fruit.example /apple -o /dev/null -w '%{http_code}')"; done
   sleep 1.5 # longer than HANDSHAKE_SECONDS
