@@ -29,8 +29,8 @@ common_teardown() {
 }
 
 # Prints FIXTURE's snapshot, after the jq filter EDIT if there is one.
-snapshot() { # FIXTURE [EDIT]
-  jq "${2:-.}" "$fixtures/$1/snapshot.json"
+snapshot() { # FIXTURE [EDIT] [JQ_OPTION...]
+  jq "${@:3}" "${2:-.}" "$fixtures/$1/snapshot.json"
 }
 
 model() { # FIXTURE [EDIT]
@@ -85,7 +85,7 @@ $(printf '    listen %s;\n' "${pods[@]%=*}")
     location /moved { return 302 \$arg_to; }
     location /redirecting { add_header X-Accel-Redirect /elsewhere; return 200 "my own answer\n"; }
     location /large-header { add_header A $cookie; add_header B $cookie; add_header C $cookie; return 200 "\n"; }
-    location /headers { return 200 "Host: \$http_host\nX-Forwarded-For: \$http_x_forwarded_for\nX-Forwarded-Host: \$http_x_forwarded_host\nX-Forwarded-Port: \$http_x_forwarded_port\nX-Forwarded-Proto: \$http_x_forwarded_proto\nX-Real-IP: \$http_x_real_ip\nX-Request-ID: \$http_x_request_id\nConnection: \$http_connection\nUpgrade: \$http_upgrade\nUser-Agent: \$http_user_agent\nProtocol: \$server_protocol\n"; }
+    location /headers { return 200 "Host: \$http_host\nX-Forwarded-For: \$http_x_forwarded_for\nX-Forwarded-Host: \$http_x_forwarded_host\nX-Forwarded-Port: \$http_x_forwarded_port\nX-Forwarded-Proto: \$http_x_forwarded_proto\nX-Real-IP: \$http_x_real_ip\nX-Request-ID: \$http_x_request_id\nConnection: \$http_connection\nUpgrade: \$http_upgrade\nUser-Agent: \$http_user_agent\nCDN-Loop: \$http_cdn_loop\nProtocol: \$server_protocol\n"; }
   }
 }
 CONF
@@ -119,9 +119,9 @@ served() { # HOST PATH TEXT
 }
 
 # Prints who answers: the pods' application, or the status code if nginx itself does.
-who_answers() { # HOST PATH
+who_answers() { # HOST PATH [CURL_OPTION...]
   local answer
-  answer=$(ask "$1" "$2" -w '%{http_code}')
+  answer=$(ask "$@" -w '%{http_code}')
   if [[ $answer == *200 ]]; then echo "${answer%%-*}"; else echo "${answer: -3}"; fi
 }
 

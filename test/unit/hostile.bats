@@ -1,0 +1,295 @@
+# Nobody in: whatever Ingresses and the objects around them hold, it comes into
+# the configuration as harmless text or not at all, and harms no other object.
+#
+# What is sent by clients, and not by way of the API server, is in requests.bats.
+load helpers
+
+setup() { common_setup; }
+teardown() { common_teardown; }
+
+# Prints what the cluster decides of the configuration of the model.
+routes() {
+  "$bin/render" <"$dir/model.json" | sed -n '/^  # --- routes$/,$p' | sed 1d
+}
+
+# Fails unless all that is in quotes is harmless text, and all that is not is ours.
+assert_only_our_own() {
+  routes >"$dir/routes"
+  run env LC_ALL=C grep -n '[^ -~]' "$dir/routes"
+  assert_equal '' "$output"
+  # what ends an answer, and what begins and ends the expression for a wildcard host, is ours
+  run grep -oE '"[^"]*"' < <(sed -E 's/\\n"/"/; s/\$host|\$uri|"~\^|\$"/"/g' "$dir/routes")
+  refute_contains "$output" "\\"
+  refute_contains "$output" '$'
+  run comm -13 <(printf '%s\n' "${our_directives[@]}" | sort) <(directives)
+  assert_equal '' "$output"
+}
+
+our_directives=('""' default grpc_pass grpc_ssl_name if keepalive keepalive_timeout listen location map proxy_pass
+  proxy_ssl_name return server server_name set ssl_certificate ssl_certificate_key upstream)
+
+# Prints the first word of each directive, without what is in quotes.
+directives() {
+  sed -E 's/"([^"\\]|\\.)*"/""/g' "$dir/routes" | tr '{};' '\n' | awk 'NF { print $1 }' | sort -u
+}
+
+assert_nginx_takes_it() {
+  mkdir -p "$STATE_DIR/live"
+  "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >"$dir/apply.log" 2>&1 || { tail -n 3 "$dir/apply.log" && return 1; }
+}
+
+# Asks for PATH of many hosts in one go, and prints the status codes.
+statuses() { # PATH   <HOSTS
+  sed "s|.*|url = \"http://&$1\"\noutput = /dev/null|" |
+    curl -s --connect-to "::127.0.0.1:$HTTP_PORT" -w '%{http_code}\n' -K -
+}
+
+# --- characters
+
+@test "a character that has no business in a configuration gets there by no field, and the log names it in one line of plain text" {
+  start_pods
+  jq -f "$BATS_TEST_DIRNAME/tables/hostile.jq" "$fixtures/rules/snapshot.json" >"$dir/snapshot.json"
+  DIFF_LINES=100000 serve_snapshot <"$dir/snapshot.json"
+  (($(jq '.cases | length' "$dir/snapshot.json") > 2000))
+  assert_equal '' "$(jq -c --slurpfile snapshot "$dir/snapshot.json" -f "$BATS_TEST_DIRNAME/tables/verdict.jq" "$dir/model.json")"
+  assert_only_our_own
+  run env LC_ALL=C grep -n '[^ -~]' "$dir/apply.log"
+  assert_equal '' "$output"
+  assert_equal "$(jq '.problems | length' "$dir/model.json")" "$(grep -cE '^[0-9:]{8} apply: Ingress demo/.* \([A-Z][A-Za-z]+\)$' "$dir/apply.log")"
+  # the good path of each, unless its class is not ours
+  jq -r '.cases[] | "\(if .served then 200 else 404 end)"' "$dir/snapshot.json" >"$dir/expected"
+  jq -r '.cases[].host' "$dir/snapshot.json" | statuses /good >"$dir/statuses"
+  diff "$dir/expected" "$dir/statuses"
+  assert_equal apple "$(who_answers fruit.example /apple)"
+}
+
+@test "an Ingress whose own name is none is not served, and the others are" {
+  model rules '.ingresses.items += [.ingresses.items[0] | .metadata.name = ("a\"b", "a$b", "a\nb") | .spec.rules[0].host = "bad.example"]
+    + [.ingresses.items[0] | .metadata.namespace = ("a\"b", "a$b") | .spec.rules[0].host = "bad.example"]' >"$dir/model.json"
+  assert_only_our_own
+  assert_nginx_takes_it
+  refute_contains "$(routes)" bad.example
+  assert_equal 5 "$(problems | grep -c NameRefused)"
+  assert_contains "$(problems)" 'the Ingress with namespace "demo" and name "a\nb" is not served'
+}
+
+@test "the marks that render fills in can be part of a path" {
+  start_pods
+  serve rules '.ingresses.items[0].spec.rules[0].http.paths[0].path = "/@ROUTES@/@HASH@"'
+  assert_equal apple "$(who_answers fruit.example /@ROUTES@/@HASH@)"
+}
+
+@test "10,000 random Ingresses come to the blocks that they must come to, and to no others" {
+  for batch in 0 1 2 3; do
+    jq -n --argjson seed 1 --argjson count 2500 --argjson batch "$batch" -f "$BATS_TEST_DIRNAME/tables/fuzz.jq" >"$dir/snapshot.json"
+    "$bin/route" <"$dir/snapshot.json" >"$dir/model.json"
+    assert_only_our_own
+    assert_nginx_takes_it
+    assert_equal "$(jq .expected "$dir/snapshot.json")" "$(grep -cE '^ *location ' "$dir/routes")"
+  done
+}
+
+# --- what others have had
+
+@test "what was published against ingress-nginx gets nobody the file that he is after" {
+  start_pods
+  canary=$dir/canary
+  echo 'the canary' >"$canary"
+  jq --arg file "$canary" -f "$BATS_TEST_DIRNAME/tables/cves.jq" "$fixtures/rules/snapshot.json" >"$dir/snapshot.json"
+  serve_snapshot <"$dir/snapshot.json"
+  assert_only_our_own
+  assert_equal "$(jq -r '.cves[] | "\(.ingress) \(.reason)"' "$dir/snapshot.json" | grep -v null | sort -u)" \
+    "$(jq -r '.problems[] | select(.ingress // "" | startswith("demo/cve-")) | "\(.ingress) \(.reason)"' "$dir/model.json" | sort -u)"
+  jq -r '.cves[].host' "$dir/snapshot.json" >"$dir/hosts"
+  (($(wc -l <"$dir/hosts") >= 25))
+  assert_equal 200 "$(statuses /good <"$dir/hosts" | sort -u)"
+  for path in /canary /canary/ /x "$canary" "/good/..$canary" "/good/%2e%2e$canary"; do
+    refute_contains "$(answers "$path" <"$dir/hosts")" 'the canary'
+  done
+  # and this test would see it
+  sed -i "s|server_name \"cve-0.example\";|& location /canary { alias $canary; }|" "$STATE_DIR/live/nginx.conf"
+  kill -HUP "$(<"$STATE_DIR/nginx.pid")"
+  wait_for 10 eval '[[ $(answers /canary <"$dir/hosts") == *"the canary"* ]]'
+}
+
+answers() { # PATH   <HOSTS
+  sed "s|.*|url = \"http://&$1\"|" | curl -s --path-as-is --connect-to "::127.0.0.1:$HTTP_PORT" -K -
+}
+
+@test "nobody answers to an admission review, which is how CVE-2025-1974 and CVE-2026-24514 began" {
+  serve rules
+  review='{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {"uid": "1"}}'
+  for url in "http://127.0.0.1:$HTTP_PORT" "https://127.0.0.1:$HTTPS_PORT" "http://127.0.0.1:$ADMIN_PORT"; do
+    assert_equal 404 "$(curl -sk -o /dev/null -w '%{http_code}' -H 'Content-Type: application/json' -d "$review" "$url/networking/v1/ingresses")"
+  done
+}
+
+# --- neighbours
+
+@test "an Ingress cannot name a Service or a Secret of another namespace" {
+  start_pods
+  for name in ../shop/apple shop/apple apple.shop apple.shop.svc shop.apple /apple .. . 'apple/../../shop/apple' shop%2fapple; do
+    snapshot rules '.certificates = [{secret: "shop/apple", algorithm: "RSA", file: "default.pem", notAfter: "9999", names: []}]
+      | .services.items |= map(select(.metadata.namespace == "shop"))
+      | .ingresses.items += [{metadata: {namespace: "demo", name: "thief", creationTimestamp: "2027"}, spec: {ingressClassName: "bash",
+          tls: [{hosts: ["thief.example"], secretName: $name}],
+          rules: [{host: "thief.example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: $name, port: {number: 80}}}}]}}]}}]' \
+      --arg name "$name" | "$bin/route" >"$dir/model.json"
+    assert_equal '[[503],[]]' "$(jq -c '[[.servers[] | select(.host == "thief.example").locations[].status], .certificates]' "$dir/model.json")"
+    [[ $(problems) =~ (Secret|Service)(Refused|NotFound):\ demo/thief ]]
+  done
+}
+
+@test "names that would run together stay apart, as in CVE-2020-8553" {
+  start_pods
+  model rules '
+    def ingress($namespace; $service): {metadata: {namespace: $namespace, name: "i", creationTimestamp: "2027"}, spec: {ingressClassName: "bash",
+      rules: [{host: "\($namespace).example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: $service, port: {number: 80}}}}]}}]}};
+    def service($namespace; $name): {metadata: {namespace: $namespace, name: $name}, spec: {ports: [{port: 80}]}};
+    .ingresses.items = [ingress("a"; "b-c"), ingress("a-b"; "c")]
+    | .services.items = [service("a"; "b-c"), service("a-b"; "c")]
+    | .endpointSlices.items |= [.[0] | .metadata.namespace = "a" | .metadata.labels["kubernetes.io/service-name"] = "b-c"]' |
+    assert_json '[.upstreams[].name, (.servers[] | [.host, .locations[].reason])]' '["a.b-c.80",["",null],["a-b.example","NoReadyEndpoints"],["a.example",null]]'
+}
+
+@test "a newer Ingress takes neither a path nor a certificate from an older one, whatever it is called and however it writes them" {
+  start_pods
+  serve rules '.ingresses.items += [{metadata: {namespace: "aaa", name: "aaa", creationTimestamp: "2027-01-01T00:00:00Z"}, spec: {ingressClassName: "bash",
+      tls: [{hosts: ["fruit.example"], secretName: "x"}],
+      rules: [{host: "fruit.example", http: {paths: [("/apple", "/apple/", "/banana", "/exact") as $path | ("Exact", "Prefix", "ImplementationSpecific") as $type
+        | {path: $path, pathType: $type, backend: {service: {name: "evil", port: {number: 80}}}}]}}]}}]
+    | .services.items += [{metadata: {namespace: "aaa", name: "evil"}, spec: {ports: [{port: 80}]}}]
+    | .certificates = [{secret: "aaa/x", algorithm: "RSA", file: "default.pem", notAfter: "9999", names: ["fruit.example"]}]'
+  assert_equal apple "$(who_answers fruit.example /apple/x)"
+  assert_equal banana "$(who_answers fruit.example /banana/x)"
+  assert_equal apple "$(who_answers fruit.example /exact)"
+  assert_contains "$(problems)" 'PathTaken: aaa/aaa: Prefix path /apple of host fruit.example is already taken by Ingress demo/fruit'
+  assert_contains "$(problems)" 'HostTaken: aaa/aaa'
+  assert_equal '[]' "$(jq -c .certificates "$dir/model.json")"
+}
+
+# --- a controller among the pods
+
+# The EndpointSlice of shop/apple, made by hand: PORT of this nginx.
+serve_itself() { # PORT [PROTOCOL]
+  serve rules ".endpointSlices.items[4] |= (.ports[0].port = $1 | .endpoints[0].addresses = [\"127.0.0.1\"])
+    | (.ingresses.items[] | select(.metadata.namespace == \"shop\").metadata.annotations) = {\"nginx.ingress.kubernetes.io/backend-protocol\": \"${2:-HTTP}\"}"
+}
+
+@test "an Ingress leads to no admin port of a controller" {
+  serve_itself "$ADMIN_PORT"
+  for path in /metrics /healthz /readyz /config-hash / /x; do
+    assert_equal 403 "$(who_answers shop.example "$path")"
+    assert_equal 403 "$(who_answers shop.example "$path" -H 'CDN-Loop: x' -H 'Connection: CDN-Loop')"
+  done
+  assert_equal alive "$(curl -s "127.0.0.1:$ADMIN_PORT/healthz")"
+}
+
+@test "a request that goes round in circles ends at its third pass with 508" {
+  serve_itself "$HTTP_PORT"
+  assert_contains "$(ask shop.example /x)" 'This request goes round in circles: an EndpointSlice has the address of a controller.'
+  assert_equal 508 "$(who_answers shop.example /x)"
+  wait_for 5 grep -q '" 508, .* by nginx itself' "$dir/access.log"
+  assert_equal 6 "$(grep -c 'GET shop.example/x' "$dir/access.log")"
+  serve_itself "$HTTPS_PORT" HTTPS
+  assert_equal 508 "$(who_answers shop.example /x)"
+  assert_equal 404 "$(who_answers fruit.example /nowhere)"
+}
+
+@test "a gRPC call that goes round in circles ends as well" {
+  nginx_knows_http2 || skip 'this nginx is older than 1.25.1, and has no HTTP/2 here'
+  serve_itself "$HTTP_PORT" GRPC
+  assert_equal 508 "$(who_answers shop.example /x)"
+  serve_itself "$ADMIN_PORT" GRPC
+  assert_equal 403 "$(who_answers shop.example /metrics)"
+}
+
+nginx_knows_http2() {
+  printf 'pid %s; events {} http { access_log off; http2 on; }' "$dir/http2.pid" >"$dir/http2.conf"
+  nginx -e /dev/null -t -q -c "$dir/http2.conf" 2>/dev/null
+}
+
+@test "one controller can serve another one's pods, and the pods see whom the request has passed" {
+  start_pods
+  serve rules
+  assert_equal shop "$(who_answers shop.example / -H 'CDN-Loop: bash-ingress')"
+  assert_equal shop "$(who_answers shop.example / -H 'CDN-Loop: another; v="bash", and-another')"
+  assert_equal 508 "$(who_answers shop.example / -H 'CDN-Loop: bash-ingress, bash-ingress')"
+  assert_contains "$(ask shop.example /headers)" $'CDN-Loop: bash-ingress\n'
+  assert_contains "$(ask shop.example /headers -H 'CDN-Loop: another')" $'CDN-Loop: another, bash-ingress\n'
+}
+
+@test "the admin port shows three things, and changes nothing" {
+  serve rules
+  mkdir -p "$STATE_DIR/admin"
+  printf 'polls 1\n' | tee "$STATE_DIR/admin/metrics" >"$STATE_DIR/admin/other"
+  admin() { curl -s --path-as-is -o /dev/null -w '%{http_code}' "127.0.0.1:$ADMIN_PORT$1" "${@:2}"; }
+  for path in /other /metrics/ /metrics.new /ready /../live/nginx.conf /metrics/../../keys/default.pem /%2e%2e/keys/default.pem //other /metrics%00 /metrics/../other; do
+    [[ $(admin "$path") == 40[04] ]]
+  done
+  for method in PUT DELETE POST PATCH MKCOL MOVE COPY PROPFIND; do
+    [[ $(admin /metrics -X "$method" -d x) == 405 ]]
+    [[ $(admin /other -X "$method" -d x) == 40[45] ]]
+  done
+  assert_equal 'polls 1' "$(curl -s "127.0.0.1:$ADMIN_PORT/metrics?<!--%23%20include%20file=/other%20-->")"
+  assert_equal "$(printf '%s\n' metrics other)" "$(ls "$STATE_DIR/admin")"
+}
+
+# --- large objects, and many
+
+# Writes the model and the configuration of a snapshot, and lets nginx judge it. To
+# take minutes would hold up every other Ingress.
+routed_in_time() { # JQ_PROGRAM
+  jq -n -c "$large $1" >"$dir/snapshot.json"
+  timeout 60 "$bin/route" <"$dir/snapshot.json" >"$dir/model.json"
+  timeout 60 "$bin/render" <"$dir/model.json" >"$dir/nginx.conf"
+  mkdir -p "$STATE_DIR/live" "$STATE_DIR/tmp"
+  sed -i -E 's/^ *(keepalive_min_timeout|ssl_certificate_cache|http2) .*//' "$dir/nginx.conf" # as apply does
+  nginx -e stderr -t -q -c "$dir/nginx.conf"
+}
+
+# shellcheck disable=SC2016 # the dollar signs are jq's
+large='
+  def backend($port): {service: {name: "s", port: {number: $port}}};
+  def path($path; $type): {path: $path, pathType: $type, backend: backend(80)};
+  def ingress($rules): {metadata: {namespace: "a", name: "i", creationTimestamp: "2026"}, spec: {ingressClassName: "bash", rules: $rules}};
+  def slice($name; $ports): {metadata: {namespace: "a", name: $name, labels: {"kubernetes.io/service-name": "s"}}, addressType: "IPv4",
+    ports: $ports, endpoints: [{addresses: ["10.0.0.1"]}]};
+  def snapshot($ingresses; $ports; $slices): {ingresses: {items: $ingresses}, ingressClasses: {items: []},
+    services: {items: [{metadata: {namespace: "a", name: "s"}, spec: {ports: $ports}}]}, endpointSlices: {items: $slices}};
+  def one_host($paths): snapshot([ingress([{host: "h.example", http: {paths: $paths}}])]; [{port: 80}]; [slice("s"; [{name: "", port: 8080}])]);
+  def hosts($hosts): snapshot([ingress([$hosts[] | {host: ., http: {paths: [path("/"; "Prefix")]}}])]; [{port: 80}]; [slice("s"; [{name: "", port: 8080}])]);
+  def long($n): "\($n)h." + ("a" * 62 + ".") * 4 | .[:252] + "b";
+'
+
+@test "one Ingress of a megabyte is routed in time: 9,000 paths, 4,000 ports, 500 elements in each path, 4,000 paths that are refused" {
+  routed_in_time 'one_host([range(9000) | path("/p\(.)/"; "Exact")])'
+  assert_equal 18002 "$(grep -c '^ *location ' <(routes))"
+  routed_in_time '[range(4000) | {port: (. + 1), name: "p\(.)"}] as $ports
+    | snapshot([ingress([{host: "h.example", http: {paths: [range(4000) | path("/\(.)"; "Exact") | .backend = backend(1 + (.path[1:] | tonumber))]}}])]; $ports;
+        [range(40) as $n | slice("s\($n)"; [$ports[$n * 100:$n * 100 + 100][] | .port = 8080])])'
+  assert_equal 4000 "$(jq '.upstreams | length' "$dir/model.json")"
+  routed_in_time 'one_host([range(900) | path("/\(.)\("/a" * 500)/"; "Exact")])'
+  assert_equal 1802 "$(grep -c '^ *location ' <(routes))"
+  routed_in_time 'one_host([range(4000) | path("/\(.)\"\("x" * 200)"; "Exact")] + [path("/\("\"" * 500000)"; "Exact"), path("/\("a" * 500000)"; "Prefix")])'
+  assert_equal 4002 "$(problems | wc -l)"
+  (($(problems | wc -L) < 250))
+}
+
+@test "thousands of hosts of 253 characters fit, exact, with wildcards and with certificates, and nginx does not even warn" {
+  run routed_in_time 'hosts([range(3000) | long(.)]) | .ingresses.items[0].spec.tls = [{hosts: [range(2000) | long(.)], secretName: "t"}]
+    | .certificates = [{secret: "a/t", algorithm: "RSA", file: "default.pem", notAfter: "9999", names: [range(2000) | long(.)]}]'
+  assert_equal '' "$output"
+  assert_equal 2000 "$(jq '.certificates | length' "$dir/model.json")"
+  run routed_in_time 'hosts([range(3000) | "*." + long(.)[:251]])'
+  assert_equal '' "$output"
+  assert_equal 3001 "$(jq '.servers | length' "$dir/model.json")"
+}
+
+@test "5,000 Ingresses, each with a Service of its own, are routed in time" {
+  run routed_in_time 'def named($n): .metadata.name = "s\($n)"; snapshot([range(5000) as $n | ingress([{host: "h\($n).example", http: {paths: [path("/"; "Prefix")
+      | .backend.service.name = "s\($n)"]}}]) | named($n)]; []; [range(5000) as $n | slice("s\($n)"; [{name: "", port: 8080}]) | .metadata.labels["kubernetes.io/service-name"] = "s\($n)"])
+    | .services.items = [range(5000) | {metadata: {namespace: "a", name: "s\(.)"}, spec: {ports: [{port: 80}]}}]'
+  assert_equal '' "$output"
+  assert_equal 5000 "$(jq '.upstreams | length' "$dir/model.json")"
+}
