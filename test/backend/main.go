@@ -2,7 +2,8 @@
 // was asked, and misbehaves on demand.
 //
 //	Usage: backend ADDRESS...   listens on each, for example 127.77.0.1:8080; on
-//	                            https://:8443 by TLS, with a certificate that nobody trusts
+//	                            https://:8443 by TLS, with a certificate that nobody trusts;
+//	                            SIGTERM ends it when the open requests are answered
 //
 //	/            the request as JSON: pod, method, host, uri, header, body (as a string), tls
 //	/events      server-sent events: a number every 100 ms, until the client leaves
@@ -10,10 +11,16 @@
 //	/upload      counts the bytes of the body as they arrive
 //	/download    as many bytes as ?bytes= says
 //	/drop        reads the request, then closes the connection without an answer
+//	/slow        answers after ?seconds=
+//	/ids         POST: notes the body, an id; GET: JSON: how many came, and how many different ones.
+//	             Where $COLLECTOR is the address of another backend, that one notes them: it knows them still
+//	             when this one is gone
 //	/counts      JSON: bytes received so far by /upload, requests received by /drop for each method
 package main
 
 import (
+	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -27,9 +34,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/coder/websocket"
@@ -37,6 +46,7 @@ import (
 
 var (
 	counts   = map[string]int{}
+	ids      = map[string]int{}
 	countsMu sync.Mutex
 )
 
@@ -117,6 +127,57 @@ func drop(_ http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
+func slow(w http.ResponseWriter, r *http.Request) {
+	seconds, err := strconv.Atoi(r.URL.Query().Get("seconds"))
+	if err != nil {
+		http.Error(w, "?seconds= must be a number", http.StatusBadRequest)
+		return
+	}
+	time.Sleep(time.Duration(seconds) * time.Second)
+	fmt.Fprintln(w, "at last")
+}
+
+func noteID(w http.ResponseWriter, r *http.Request) {
+	id, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler) // the client left
+	}
+	if collector := os.Getenv("COLLECTOR"); collector != "" {
+		err = passOn(collector, id)
+	} else {
+		countsMu.Lock()
+		ids[string(id)]++
+		countsMu.Unlock()
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError) // not 502, which is for nginx to say
+		return
+	}
+	fmt.Fprintln(w, "noted")
+}
+
+func passOn(collector string, id []byte) error {
+	response, err := http.Post("http://"+collector+"/ids", "text/plain", bytes.NewReader(id))
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the collector answered %s (%v)", response.Status, err)
+	}
+	return nil
+}
+
+func showIDs(w http.ResponseWriter) {
+	countsMu.Lock()
+	defer countsMu.Unlock()
+	received := 0
+	for _, times := range ids {
+		received += times
+	}
+	answer(w, map[string]int{"received": received, "different": len(ids)})
+}
+
 func showCounts(w http.ResponseWriter, _ *http.Request) {
 	countsMu.Lock()
 	defer countsMu.Unlock()
@@ -142,6 +203,14 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		download(w, r)
 	case "/drop":
 		drop(w, r)
+	case "/slow":
+		slow(w, r)
+	case "/ids":
+		if r.Method == http.MethodPost {
+			noteID(w, r)
+		} else {
+			showIDs(w)
+		}
 	case "/counts":
 		showCounts(w, r)
 	default:
@@ -149,13 +218,12 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func listen(address string) error {
+func listen(server *http.Server, address string) error {
 	address, secure := strings.CutPrefix(address, "https://")
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
 	}
-	server := http.Server{Handler: http.HandlerFunc(serve)}
 	if !secure {
 		return server.Serve(listener)
 	}
@@ -181,9 +249,30 @@ func main() {
 	if len(os.Args) < 2 {
 		log.Fatal("usage: backend ADDRESS...")
 	}
-	failed := make(chan error)
+	failed, told := make(chan error), make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM)
+	var servers []*http.Server
 	for _, address := range os.Args[1:] {
-		go func() { failed <- listen(address) }()
+		server := &http.Server{Handler: http.HandlerFunc(serve)}
+		servers = append(servers, server)
+		go func() { failed <- listen(server, address) }()
 	}
-	log.Fatal(<-failed)
+	select {
+	case err := <-failed:
+		log.Fatal(err)
+	case <-told:
+		shutDown(servers)
+	}
+}
+
+// shutDown does what Go's documentation advises: at once, no new connections and
+// none that is idle; the others end with their request.
+func shutDown(servers []*http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for _, server := range servers {
+		if err := server.Shutdown(ctx); err != nil {
+			log.Print(err)
+		}
+	}
 }

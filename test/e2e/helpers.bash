@@ -17,7 +17,7 @@ explain_failure() {
   kubectl get pods -A -o wide || true
   for pod in $(controller_pods); do
     echo "--- log of $pod"
-    kubectl -n bash-ingress logs --tail 60 "$pod" || true
+    kubectl -n bash-ingress logs "$pod" | grep -v ' access: .*" 200, ' | tail -n 60 || true
   done
   echo '--- nginx.conf, from the routes on'
   kubectl -n bash-ingress exec "$pod" -- sed -n '/--- routes/,$p' /tmp/bash-ingress/live/nginx.conf || true
@@ -66,18 +66,27 @@ create_ingress() { # NAME RULE...   as `kubectl create ingress` takes them
   kubectl -n e2e create ingress "$1" --class bash "${rules[@]/#/--rule=}"
 }
 
-# Sends 100 requests a second for SECONDS, and runs COMMAND meanwhile, which must
-# end before. Fails if a request is lost.
-lose_nothing() { # SECONDS ADDRESS HOST PATH COMMAND...
-  local probe probing
+# Runs COMMAND under a load, such as '-rate 500 -post' (test/probe has a list), and
+# prints what became of that. Sets report: the file that tells it, too.
+under_load() { # LOAD ADDRESS HOST PATH COMMAND...
+  local probe probing mine
   probe=$(go_program probe)
-  "$probe" rate "$2" "$3" "$4" 100 "$1" >"$BATS_TEST_TMPDIR/probe" 3>&- &
+  mine=$(mktemp -p "$BATS_TEST_TMPDIR")
+  # shellcheck disable=SC2086 # each word of the load is an argument
+  "$probe" load $1 "${@:2:3}" >"$mine" 3>&- &
   probing=$!
+  wait_for 30 grep -q started "$mine"
   "${@:5}"
-  kill -0 "$probing"
+  kill "$probing"
   wait "$probing"
-  cat "$BATS_TEST_TMPDIR/probe"
-  grep -Eq '^sent [0-9]{3,}, failed 0$' "$BATS_TEST_TMPDIR/probe"
+  report=$mine
+  sed "1d; s|^|# under $1: |" "$report" >&3
+}
+
+# The same. Fails if a request is lost.
+lose_nothing() { # LOAD ADDRESS HOST PATH COMMAND...
+  under_load "$@"
+  grep -Eq '^sent [0-9]{3,}, failed 0$' "$report"
 }
 
 # The port for HTTPS beside that of $ADDRESS: a NodePort of its own where 80 is one.

@@ -59,7 +59,7 @@ create_tls_ingress() { # NAME HOST SECRET
       wait_for 8 always_certificate "$name" rotated.example
     done
   }
-  lose_nothing 40 "https://$(tls_address)" rotated.example / rotate_five_times
+  lose_nothing '-rate 100 -new' "https://$(tls_address)" rotated.example / rotate_five_times
 }
 
 # Sets found: where the words of the key are in the pod. (Not in grep's own arguments.)
