@@ -1,8 +1,5 @@
 load helpers
-setup() {
-  common_setup
-  export READ_SECONDS=1
-}
+setup() { common_setup; }
 teardown() { common_teardown; }
 
 assert_refused() { # MESSAGE_PART
@@ -56,7 +53,7 @@ assert_refused() { # MESSAGE_PART
 @test "an API server that is not there is an error" {
   start_api rules
   kill -QUIT "$(<"$dir/api.pid")"
-  wait_for 5 test ! -e "$dir/api.pid"
+  wait_for 15 test ! -e "$dir/api.pid"
   assert_refused 'cannot read ingresses: '
 }
 
@@ -69,6 +66,7 @@ assert_refused() { # MESSAGE_PART
 @test "an answer that trickles is cut off and is an error" {
   start_api rules
   touch "$api/slow"
+  export READ_SECONDS=1
   assert_refused 'no answer within 1 s'
 }
 

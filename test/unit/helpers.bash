@@ -102,11 +102,11 @@ serve() { # FIXTURE [EDIT]
 # The same with the snapshot on standard input. An nginx that runs ends first:
 # after a reload, its old workers would answer for a moment.
 serve_snapshot() {
-  [[ ! -s $STATE_DIR/nginx.pid ]] || { kill -TERM "$(<"$STATE_DIR/nginx.pid")" && wait_for 5 test ! -e "$STATE_DIR/nginx.pid"; }
+  [[ ! -s $STATE_DIR/nginx.pid ]] || { kill -TERM "$(<"$STATE_DIR/nginx.pid")" && wait_for 15 test ! -e "$STATE_DIR/nginx.pid"; }
   "$bin/route" >"$dir/model.json"
   "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >"$dir/apply.log" 2>&1
   nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
-  wait_for 5 curl -sf "localhost:$ADMIN_PORT/healthz"
+  wait_for 15 curl -sf "localhost:$ADMIN_PORT/healthz"
 }
 
 # Asks nginx as a client of HOST would: method, headers and so on as curl options.
@@ -219,7 +219,7 @@ cluster_is() { # FIXTURE [EDIT]
 start_controller() { # [NAME=VALUE...]
   env DRAIN_SECONDS=0 POLL_SECONDS=0.1 "$@" "$bin/ingress-controller" >>"$dir/controller.log" 2>&1 3>&- &
   controller=$!
-  wait_for 10 ready
+  wait_for 30 ready
 }
 
 ready() {

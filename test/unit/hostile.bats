@@ -109,7 +109,7 @@ statuses() { # PATH   <HOSTS
   # and this test would see it
   sed -i "s|server_name \"cve-0.example\";|& location /canary { alias $canary; }|" "$STATE_DIR/live/nginx.conf"
   kill -HUP "$(<"$STATE_DIR/nginx.pid")"
-  wait_for 10 eval '[[ $(answers /canary <"$dir/hosts") == *"the canary"* ]]'
+  wait_for 30 eval '[[ $(answers /canary <"$dir/hosts") == *"the canary"* ]]'
 }
 
 answers() { # PATH   <HOSTS
@@ -189,7 +189,7 @@ serve_itself() { # PORT [PROTOCOL]
   serve_itself "$HTTP_PORT"
   assert_contains "$(ask shop.example /x)" 'This request goes round in circles: an EndpointSlice has the address of a controller.'
   assert_equal 508 "$(who_answers shop.example /x)"
-  wait_for 5 grep -q '" 508, .* by nginx itself' "$dir/access.log"
+  wait_for 15 grep -q '" 508, .* by nginx itself' "$dir/access.log"
   assert_equal 6 "$(grep -c 'GET shop.example/x' "$dir/access.log")"
   serve_itself "$HTTPS_PORT" HTTPS
   assert_equal 508 "$(who_answers shop.example /x)"

@@ -7,10 +7,10 @@ teardown() { common_teardown; }
   start_pods
   start_api rules
   start_controller
-  wait_for 5 served fruit.example /apple apple-
+  wait_for 15 served fruit.example /apple apple-
   cluster_is rules '(.ingresses.items[0].spec.rules[0].host = "new.example") | (.ingresses.items[0].metadata.resourceVersion = "200")'
-  wait_for 5 served new.example /apple apple-
-  wait_for 5 logged 'apply: new configuration: changed Ingress demo/fruit$'
+  wait_for 15 served new.example /apple apple-
+  wait_for 15 logged 'apply: new configuration: changed Ingress demo/fruit$'
   logged '^\+    server_name "new.example";'
 }
 
@@ -20,13 +20,13 @@ teardown() { common_teardown; }
   printf '#!/bin/sh\necho >>%s/started\nexec %s "$@"\n' "$dir" "$(command -v jq)" >"$dir/path/jq"
   chmod +x "$dir/path/jq"
   start_controller PATH="$dir/path:$PATH"
-  wait_for 5 polled_since 3
+  wait_for 15 polled_since 3
   length=$(wc -l <"$dir/controller.log")
   started=$(wc -l <"$dir/started")
   workers=$(pgrep -P "$(<"$STATE_DIR/nginx.pid")")
   polls=$(metric polls_total)
   cluster_is rules # the lists have a new resourceVersion
-  wait_for 5 polled_since "$((polls + 3))"
+  wait_for 15 polled_since "$((polls + 3))"
   assert_equal "$length" "$(wc -l <"$dir/controller.log")"
   assert_equal "$started" "$(wc -l <"$dir/started")"
   assert_equal "$workers" "$(pgrep -P "$(<"$STATE_DIR/nginx.pid")")"
@@ -46,13 +46,13 @@ failed_since() { # POLLS
   start_controller
   live=$(<"$STATE_DIR/live/nginx.conf")
   touch "$api/forbidden"
-  wait_for 10 failed_since 3
+  wait_for 30 failed_since 3
   assert_equal "$live" "$(<"$STATE_DIR/live/nginx.conf")"
   served fruit.example /apple apple-
   ready
   assert_equal 1 "$(grep -c 'this poll failed in fetch' "$dir/controller.log")"
   rm "$api/forbidden"
-  wait_for 5 logged 'the poll succeeds again'
+  wait_for 15 logged 'the poll succeeds again'
 }
 
 @test "when all Ingresses are really gone, their routes go" {
@@ -60,7 +60,7 @@ failed_since() { # POLLS
   start_api rules
   start_controller
   cluster_is nothing
-  wait_for 5 served fruit.example /apple 'No rule of an Ingress matches'
+  wait_for 15 served fruit.example /apple 'No rule of an Ingress matches'
 }
 
 @test "the admin port says alive at once, and ready only with the first configuration" {
@@ -68,19 +68,19 @@ failed_since() { # POLLS
   touch "$api/forbidden"
   env POLL_SECONDS=0.1 DRAIN_SECONDS=0 "$bin/ingress-controller" >"$dir/controller.log" 2>&1 3>&- &
   controller=$!
-  wait_for 5 curl -sf "localhost:$ADMIN_PORT/healthz"
-  wait_for 5 logged 'this poll failed in fetch'
+  wait_for 15 curl -sf "localhost:$ADMIN_PORT/healthz"
+  wait_for 15 logged 'this poll failed in fetch'
   assert_equal 503 "$(curl -s -o /dev/null -w '%{http_code}' "localhost:$ADMIN_PORT/readyz")"
   run ask fruit.example /
   assert_equal 7 "$status" # curl: connection refused
   rm "$api/forbidden"
-  wait_for 5 ready
+  wait_for 15 ready
 }
 
 @test "metrics tell of polls, reloads, Ingresses, problems, the live configuration and connections" {
   start_api broken
   start_controller
-  wait_for 5 polled_since 3
+  wait_for 15 polled_since 3
   assert_equal 4 "$(metric ingresses)"
   assert_equal 17 "$(metric problems)"
   assert_equal 1 "$(metric reloads_total)"
@@ -95,10 +95,10 @@ failed_since() { # POLLS
   start_pods
   start_api rules
   start_controller
-  wait_for 10 older_than 5 # younger, it would be taken for a failed start
+  wait_for 30 older_than 5 # younger, it would be taken for a failed start
   kill -KILL "$(<"$STATE_DIR/nginx.pid")"
-  wait_for 3 logged 'nginx ended; starting it again'
-  wait_for 3 served fruit.example /apple apple-
+  wait_for 15 logged 'nginx ended; starting it again'
+  wait_for 15 served fruit.example /apple apple-
 }
 
 older_than() { # SECONDS
@@ -108,25 +108,25 @@ older_than() { # SECONDS
 @test "an nginx that serves something else than the live file is told to load it" {
   start_api rules
   start_controller
-  wait_for 5 polled_since 3
+  wait_for 15 polled_since 3
   loop=$(pgrep -P "$controller" -f ingress-controller)
   kill -STOP "$loop" # it would mend what follows at once
   cp "$STATE_DIR/live/nginx.conf" "$dir/right.conf"
   sed -i 's/config-hash {/config-hush {/' "$STATE_DIR/live/nginx.conf"
   kill -HUP "$(<"$STATE_DIR/nginx.pid")"
-  wait_for 5 eval '! curl -sf localhost:$ADMIN_PORT/config-hash'
+  wait_for 15 eval '! curl -sf localhost:$ADMIN_PORT/config-hash'
   cp "$dir/right.conf" "$STATE_DIR/live/nginx.conf"
   kill -CONT "$loop"
-  wait_for 10 curl -sf "localhost:$ADMIN_PORT/config-hash"
+  wait_for 30 curl -sf "localhost:$ADMIN_PORT/config-hash"
 }
 
 @test "a loop that was killed is started again" {
   start_api rules
   start_controller
   kill -KILL "$(pgrep -P "$controller" -f ingress-controller)"
-  wait_for 3 logged 'the loop ended; starting it again'
+  wait_for 15 logged 'the loop ended; starting it again'
   cluster_is nothing
-  wait_for 5 served fruit.example /apple 'No rule of an Ingress matches'
+  wait_for 15 served fruit.example /apple 'No rule of an Ingress matches'
 }
 
 @test "SIGTERM ends readiness first, then serves on, then leaves nothing behind" {
@@ -134,7 +134,7 @@ older_than() { # SECONDS
   start_api rules
   start_controller DRAIN_SECONDS=2
   kill -TERM "$controller"
-  wait_for 1 test ! -e "$STATE_DIR/admin/ready"
+  wait_for 15 test ! -e "$STATE_DIR/admin/ready"
   served fruit.example /apple apple-
   assert_equal 503 "$(curl -s -o /dev/null -w '%{http_code}' "localhost:$ADMIN_PORT/readyz")"
   wait "$controller"
@@ -149,9 +149,9 @@ older_than() { # SECONDS
   start_api rules
   start_controller DRAIN_SECONDS=60
   kill -TERM "$controller"
-  wait_for 1 test ! -e "$STATE_DIR/admin/ready"
+  wait_for 15 test ! -e "$STATE_DIR/admin/ready"
   kill -TERM "$controller"
-  wait_for 5 test ! -e "$STATE_DIR/nginx.pid"
+  wait_for 15 test ! -e "$STATE_DIR/nginx.pid"
   wait "$controller"
   controller=''
 }
@@ -160,7 +160,7 @@ older_than() { # SECONDS
   start_pods
   start_api rules
   start_controller
-  wait_for 5 served fruit.example /apple apple-
+  wait_for 15 served fruit.example /apple apple-
   stop_controller
   touch "$api/forbidden"
   start_controller

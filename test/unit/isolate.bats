@@ -61,12 +61,12 @@ with_long_paths() { # NAME...
   start_controller
   cluster_is rules "$(with_long_paths long) | .ingresses.items[0].spec.rules[0].host = \"new.example\" | .ingresses.items[0].metadata.resourceVersion = \"200\""
   wait_for 30 served new.example /apple apple-
-  wait_for 10 logged 'Ingress demo/long: nothing of it is served, because nginx refuses it: too long parameter'
-  wait_for 5 eval '(($(metric refused_ingresses) == 1))'
+  wait_for 30 logged 'Ingress demo/long: nothing of it is served, because nginx refuses it: too long parameter'
+  wait_for 15 eval '(($(metric refused_ingresses) == 1))'
   cluster_is rules "$(with_long_paths long) | .ingresses.items[-1].spec.rules[0].http.paths[0].path = \"/short\" | .ingresses.items[-1].metadata.resourceVersion = \"101\""
   wait_for 30 served long.example /short apple-
-  wait_for 5 eval '(($(metric refused_ingresses) == 0))'
-  wait_for 10 logged 'solved: Ingress demo/long: nothing of it is served'
+  wait_for 15 eval '(($(metric refused_ingresses) == 0))'
+  wait_for 30 logged 'solved: Ingress demo/long: nothing of it is served'
 }
 
 @test "while nginx takes no configuration, the last one serves, and the new one is live as soon as it does" {

@@ -76,7 +76,7 @@ teardown() { common_teardown; }
   start_api rules
   start_controller ACCESS_LOG=json
   ask shop.example '/a"b' >/dev/null
-  wait_for 5 grep -q request_time "$dir/controller.log"
+  wait_for 15 grep -q request_time "$dir/controller.log"
   line=$(grep request_time "$dir/controller.log")
   assert_equal '["GET","shop.example",200,"shop/same-names","shop.apple.80","127.77.0.5:8080"]' \
     "$(jq -c '[.method, .host, .status, .ingress, .upstream, .upstream_addr]' <<<"$line")"

@@ -6,7 +6,7 @@ setup() {
   backend=$(go_program backend)
   "$backend" 127.77.0.1:8080 127.77.0.2:8080 3>&- &
   backend_pid=$!
-  wait_for 10 curl -s 127.77.0.2:8080/counts
+  wait_for 30 curl -s 127.77.0.2:8080/counts
   serve rules '.ingresses.items[0].spec.rules[0].http.paths = [{path: "/", pathType: "Prefix",
     backend: {service: {name: "apple", port: {number: 80}}}}]'
 }
@@ -28,7 +28,7 @@ counts() { # FILTER
 @test "an upload arrives byte by byte, not when it is complete" {
   mkfifo "$dir/rest"
   (head -c 100000 /dev/zero && cat "$dir/rest") | ask fruit.example /upload -T - >"$dir/answer" 3>&- &
-  wait_for 5 bash -c "[[ \$(curl -s 127.77.0.1:8080/counts | jq .bytes) == 100000 ]]"
+  wait_for 15 bash -c "[[ \$(curl -s 127.77.0.1:8080/counts | jq .bytes) == 100000 ]]"
   head -c 23 /dev/zero >"$dir/rest"
   wait "$!"
   assert_equal received "$(<"$dir/answer")"
@@ -46,10 +46,10 @@ counts() { # FILTER
   "$probe" websocket "127.0.0.1:$HTTP_PORT" fruit.example /websocket <"$dir/say" >"$dir/heard" 3>&- &
   exec 4>"$dir/say"
   echo before >&4
-  wait_for 5 grep -q before "$dir/heard"
+  wait_for 15 grep -q before "$dir/heard"
   model rules | tee "$dir/model.json" | "$bin/render" | "$bin/apply" "$dir/model.json" >/dev/null 2>&1
   echo after >&4
-  wait_for 5 grep -q after "$dir/heard"
+  wait_for 15 grep -q after "$dir/heard"
   exec 4>&-
   wait "$!"
 }
@@ -63,14 +63,14 @@ lingering_workers() {
   for round in 1 2 3 4 5; do
     ask fruit.example /events -N --max-time 60 >"$dir/events-$round" 3>&- &
     streams+=("$!")
-    wait_for 5 grep -q 'data: 1' "$dir/events-$round"
+    wait_for 15 grep -q 'data: 1' "$dir/events-$round"
     model rules ".ingresses.items[0].spec.rules[0] = {host: \"fruit.example\", http: {paths: [{path: \"/\", pathType: \"Prefix\",
       backend: {service: {name: \"apple\", port: {number: 80}}}}, {path: \"/round-$round\", pathType: \"Exact\",
       backend: {service: {name: \"apple\", port: {number: 80}}}}]}}" | tee "$dir/model.json" | "$bin/render" |
       LINGER_WORKERS=2 "$bin/apply" "$dir/model.json" >>"$dir/apply.log" 2>&1
   done
   grep -q 'more than 2 replaced workers still have requests: ending the oldest' "$dir/apply.log"
-  wait_for 5 eval '(($(lingering_workers) <= 3))' # two, and that of the last reload
+  wait_for 15 eval '(($(lingering_workers) <= 3))' # two, and that of the last reload
   kill -0 "${streams[-1]}"
   run kill -0 "${streams[0]}"
   assert_equal 1 "$status"
@@ -97,16 +97,16 @@ lingering_workers() {
 
 @test "SIGTERM lets an open request come to its end" {
   kill -QUIT "$(<"$STATE_DIR/nginx.pid")"
-  wait_for 5 test ! -e "$STATE_DIR/nginx.pid"
+  wait_for 15 test ! -e "$STATE_DIR/nginx.pid"
   start_api rules '.ingresses.items[0].spec.rules[0].http.paths[0].path = "/"'
   start_controller
-  wait_for 5 upload_is_routed
+  wait_for 15 upload_is_routed
   mkfifo "$dir/rest"
   (head -c 1000 /dev/zero && cat "$dir/rest") | ask fruit.example /upload -T - >"$dir/answer" 3>&- &
   local uploading=$!
-  wait_for 5 eval '[[ $(curl -s 127.77.0.1:8080/counts | jq .bytes) == 1000 ]]'
+  wait_for 15 eval '[[ $(curl -s 127.77.0.1:8080/counts | jq .bytes) == 1000 ]]'
   kill -TERM "$controller"
-  wait_for 5 logged 'stopping: serving on'
+  wait_for 15 logged 'stopping: serving on'
   head -c 23 /dev/zero >"$dir/rest"
   wait "$uploading"
   assert_equal received "$(<"$dir/answer")"

@@ -45,7 +45,7 @@ go_live() {
   "$bin/route" <"$dir/snapshot.json" >"$dir/model.json"
   "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >>"$dir/apply.log" 2>&1
   [[ -s $STATE_DIR/nginx.pid ]] || nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
-  wait_for 5 curl -sf "localhost:$ADMIN_PORT/healthz"
+  wait_for 15 curl -sf "localhost:$ADMIN_PORT/healthz"
 }
 
 # --- the client
