@@ -87,13 +87,13 @@ def addresses(passes):
     else empty
     end;
 
-# input: [{port, addressType, endpoints}, ...] / output: ["address:port", ...]
+# input: [{port, addressType, endpoints}, ...] / output: ["address:port", ...], but not many more than $most
 #
 # Ready endpoints (no condition counts as ready); if there is none, those that
 # end but still serve, as kube-proxy does (EndpointConditions in discovery.k8s.io/v1).
-def endpoints:
-  [ .[] | addresses(.conditions.ready != false) ] as $ready
+def endpoints($most):
+  [ limit($most + 1; .[] | addresses(.conditions.ready != false)) ] as $ready
   | if ($ready | length) > 0 then $ready
-    else [ .[] | addresses(.conditions.serving == true and .conditions.terminating == true) ]
+    else [ limit($most + 1; .[] | addresses(.conditions.serving == true and .conditions.terminating == true)) ]
     end
   | unique;

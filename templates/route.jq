@@ -12,6 +12,7 @@
 #             with redirect: true if its HTTP clients are sent to HTTPS,
 #             and with protocol: HTTPS, GRPC or GRPCS if its pods do not speak HTTP
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],
+#             with cut: their number, if there are more of them
 #   certificates: [{host, files: [a key pair for each algorithm]}],
 #   defaultCertificate: a file, or null for the one that is made at start,
 #   problems: [{ingress, reason, message}],
@@ -162,11 +163,25 @@ def winners:
 # --- 4. model
 
 # input: [winner] / output: [{name, service, port, endpoints}], one for each Service port that they use
+#
+# Each of a slice's endpoints counts for each of its ports, so a few objects could
+# come to millions of lines. 10,000 are for all ports of a Service together.
 def upstreams($slices):
+  def cut($most): if (.endpoints | length) > $most then {cut: $most} + . | .endpoints |= .[:$most] else . end;
   map(select(.upstream)) | unique_by(.upstream) | group_by(.service)
-  | [ .[] | ($slices[.[0].service] // [] | endpoints_by_port) as $by_port
-      | .[] | {name: .upstream, service, port: .port.port, endpoints: ($by_port[.port.name // ""] // [] | endpoints)} ]
+  | [ .[]
+      | ([10000 / length | floor, 1] | max) as $most
+      | ($slices[.[0].service] // [] | endpoints_by_port) as $by_port
+      | .[]
+      | {name: .upstream, service, port: .port.port, endpoints: ($by_port[.port.name // ""] // [] | endpoints($most))}
+      | cut($most) ]
   | sort_by(.name);
+
+# input: [winner] / output: a refusal for each whose upstream does not have all endpoints
+def cut_refusals($upstreams):
+  ($upstreams | map(select(.cut) | {(.name): .cut}) | add // {}) as $cut
+  | .[] | select(.upstream and $cut[.upstream])
+  | refusal(.ingress; "TooManyEndpoints"; "Service \(.service) has too many endpoints: for port \(.port.port), only the first \($cut[.upstream]) are served");
 
 # input: a winner / output: the location that the model shows; $ready is {"upstream name": true, ...}
 def location($ready):
@@ -215,7 +230,10 @@ input # and not `.`: no input at all must be an error
     upstreams: $upstreams,
     certificates: [$certificates[] | select(.files)],
     defaultCertificate: ($default_certificate[0] | strings // null),
-    problems: [$wholly_refused[], $refused_claims[], $lost[], ($winners | slice_refusals($slices)), ($servers[].locations[] | select(.reason)), (($certificates, $default_certificate)[] | objects | select(.reason))]
-      | map({ingress, reason, message}) | unique,
+    problems:
+      ([ $wholly_refused[], $refused_claims[], $lost[],
+         ($winners | slice_refusals($slices), cut_refusals($upstreams)),
+         ($servers[].locations[], ($certificates, $default_certificate)[] | objects | select(.reason)) ]
+       | map({ingress, reason, message}) | unique),
     objects: ($winners | objects($ingresses; $services; $slices; $secrets))
   }

@@ -30,15 +30,14 @@ kill_script='
     loop) victims=$(processes "/ingress-controller$" | grep -vx 1 || true) ;;
     step) victims=$(processes "/(fetch|certificates|route|render|apply)$") ;;
   esac
-  begin=${EPOCHREALTIME/./}
-  kill -KILL $(shuf -n 1 -e $victims) 2>/dev/null || true
-  until is_served "$STATE_DIR/live/nginx.conf" && [[ $1 != master || $(processes "^nginx: master") != "$victims" ]]; do sleep 0.02; done
-  took=$(((${EPOCHREALTIME/./} - begin) / 1000))
-  for _ in {1..50}; do # a worker that has just been started looks like a second master
-    masters=$(processes "^nginx: master" | wc -l)
-    ((masters > 1)) || break
-    sleep 0.02
-  done
+  begin=${EPOCHREALTIME/./} killed=$(shuf -n 1 -e $victims)
+  kill -KILL $killed 2>/dev/null || true
+  is_well() { # one master, and not the one that was killed (a worker that has just been started looks like one)
+    masters=$(processes "^nginx: master")
+    [[ $masters =~ ^[0-9]+$ && $masters != "$killed" ]] && is_served "$STATE_DIR/live/nginx.conf"
+  }
+  for _ in {1..500}; do if is_well; then break; fi; sleep 0.02; done
+  took=$(((${EPOCHREALTIME/./} - begin) / 1000)) masters=$(wc -w <<<"$masters")
   if nginx -e stderr -t -q -c "$STATE_DIR/live/nginx.conf"; then echo "$took $masters whole"; else echo "$took $masters torn"; fi
 '
 

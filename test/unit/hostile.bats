@@ -276,6 +276,14 @@ large='
   (($(problems | wc -L) < 250))
 }
 
+@test "a few objects cannot come to millions of lines: a Service has 10,000 endpoints at most, for all its ports together" {
+  routed_in_time '[range(100) | {port: (. + 1), name: "p\(.)"}] as $ports
+    | snapshot([ingress([{host: "h.example", http: {paths: [$ports[] | path("/\(.name)"; "Exact") + {backend: backend(.port)}]}}])]; $ports;
+        [slice("s"; [$ports[] | .port = 8080]) | .endpoints = [range(1000) as $n | {addresses: [range(100) | "10.\($n % 250).\($n / 250 | floor).\(.)"]}]])'
+  assert_equal 10000 "$(grep -c '^ *server "10[.]' <(routes))"
+  assert_equal 100 "$(problems | grep -c 'TooManyEndpoints: a/i: Service a/s has too many endpoints: for port .*, only the first 100 are served')"
+}
+
 @test "thousands of hosts of 253 characters fit, exact, with wildcards and with certificates, and nginx does not even warn" {
   run routed_in_time 'hosts([range(3000) | long(.)]) | .ingresses.items[0].spec.tls = [{hosts: [range(2000) | long(.)], secretName: "t"}]
     | .certificates = [{secret: "a/t", algorithm: "RSA", file: "default.pem", notAfter: "9999", names: [range(2000) | long(.)]}]'

@@ -21,7 +21,7 @@ def path($i): # ours, for Ingress $i
   | (if random($i; 3) % 16 == 0 then "" else "/" end) + add;
 def host($i):
   random($i; 4) % 20
-  | if . == 0 then pick($i; 5; $bad_parts) + ".example"
+  | if . == 0 then "x\(pick($i; 5; $bad_parts)).example"
     elif . == 1 then null
     elif . == 2 then "*.h\(random($i; 6) % 50).example"
     else "h\(random($i; 6) % 50).example"

@@ -26,7 +26,7 @@ def another($path): .spec.rules[0].http.paths += [$path];
 def fields($id; $text):
   (("Exact", "Prefix", "ImplementationSpecific") as $type
     | {name: "path-\($type | ascii_downcase)", reason: "PathRefused", ingress: another(path("/\($text)"; "good") + {pathType: $type})}),
-  {name: "host", reason: "HostRefused", ingress: (.spec.rules += [{host: "\($text).example", http: {paths: [path("/"; "good")]}}])},
+  {name: "host", reason: "HostRefused", ingress: (.spec.rules += [{host: "x\($text).example", http: {paths: [path("/"; "good")]}}])},
   {name: "service", reason: "ServiceRefused", ingress: another(path("/odd"; "good\($text)"))},
   {name: "port", reason: "ServicePortNotFound", ingress: another(path("/odd"; "good") | .backend.service.port.name = $text)},
   (("ssl-redirect", "force-ssl-redirect", "backend-protocol") as $name
@@ -35,8 +35,8 @@ def fields($id; $text):
   {name: "snippet", reason: "AnnotationNotSupported", ingress: annotated("configuration-snippet"; $text), unseen: true},
   {name: "class", reason: null, served: false, ingress: (.spec.ingressClassName = $text)},
   {name: "old-class", reason: null, served: false, ingress: (del(.spec.ingressClassName) | .metadata.annotations["kubernetes.io/ingress.class"] = $text)},
-  {name: "secret", reason: "SecretRefused", ingress: (.spec.tls = [{hosts: [], secretName: $text}])},
-  {name: "tls-host", reason: "HostRefused", ingress: (.spec.tls = [{hosts: [$text], secretName: "good"}])},
+  {name: "secret", reason: "SecretRefused", ingress: (.spec.tls = [{hosts: [], secretName: "x\($text)"}])},
+  {name: "tls-host", reason: "HostRefused", ingress: (.spec.tls = [{hosts: ["x\($text)"], secretName: "good"}])},
   {name: "tls-unused-host", reason: null, ingress: (.spec.tls = [{hosts: [$text]}])},
   {name: "version", reason: null, ingress: (.metadata.resourceVersion = $text | .metadata.uid = $text)},
   {name: "age", reason: null, ingress: (.metadata.creationTimestamp = $text)},
