@@ -270,9 +270,13 @@ func main() {
 func shutDown(servers []*http.Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
+	var wg sync.WaitGroup
 	for _, server := range servers {
-		if err := server.Shutdown(ctx); err != nil {
-			log.Print(err)
-		}
+		wg.Go(func() {
+			if err := server.Shutdown(ctx); err != nil {
+				log.Print(err)
+			}
+		})
 	}
+	wg.Wait()
 }

@@ -13,7 +13,7 @@ setup() {
 
 teardown() {
   common_teardown
-  kill "$backend_pid"
+  kill -KILL "$backend_pid" # or else it would wait for the streams that are open
 }
 
 counts() { # FILTER
