@@ -36,6 +36,7 @@ case $1 in
   replace) [[ $(version "$5") == $(version "$API/lease") ]] || refuse Conflict ;;
 esac
 [[ $1 != get ]] || exit 0
+[[ ! -e $API/unwritten ]] || exit 0
 jq -c --arg version "$(wc -l <"$API/requests")" '.metadata.resourceVersion = $version' "$5" >"$API/new"
 mv "$API/new" "$API/lease"
 cat "$API/lease"
@@ -124,6 +125,16 @@ times_done() { # NAME
   (($(grep -c 'cannot ' "$dir/one.log") <= 2)) # to write it, and then to read it
   rm "$API/down"
   wait_for 5 eval '(($(grep -c "one leads now" "$dir/one.log") == 2))'
+}
+
+@test "a leader whose writes do not arrive, although something answers them, gives way to the other" {
+  start_replica one "$dir/work"
+  wait_for 5 leads one
+  touch "$API/unwritten"
+  wait_for 10 grep -q 'one does not lead any more' "$dir/one.log"
+  grep -q 'cannot write the Lease bash-ingress/bash-ingress: ' "$dir/one.log"
+  rm "$API/unwritten"
+  wait_for 10 eval '(($(grep -c "one leads now" "$dir/one.log") == 2))'
 }
 
 @test "SIGTERM: the leader runs the command once with \"end\", and the other leads at once" {
