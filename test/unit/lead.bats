@@ -16,6 +16,7 @@ teardown() {
   local pid
   for pid in "${pids[@]}"; do
     kill -KILL "$pid" 2>/dev/null || true # it may have ended
+    forget_clock "$pid"
   done
   common_teardown
 }
@@ -44,7 +45,7 @@ KUBECTL
 }
 
 start_replica() { # NAME [COMMAND...]
-  env POD_NAME="$1" STATE_DIR="$dir/$1" "$bin/lead" "${@:2}" >"$dir/$1.log" 2>&1 3>&- &
+  "${by_clock[@]}" env POD_NAME="$1" STATE_DIR="$dir/$1" "$bin/lead" "${@:2}" >"$dir/$1.log" 2>&1 3>&- &
   pids+=("$!")
 }
 
@@ -135,6 +136,25 @@ times_done() { # NAME
   grep -q 'cannot write the Lease bash-ingress/bash-ingress: ' "$dir/one.log"
   rm "$API/unwritten"
   wait_for 10 eval '(($(grep -c "one leads now" "$dir/one.log") == 2))'
+}
+
+@test "replicas whose clocks are hours apart, and jump, have one leader, who stays" {
+  export LEASE_SECONDS=12 # a busy machine is not the subject here
+  use_own_clock
+  set_clock +1h
+  start_replica one "$dir/work"
+  wait_for 5 leads one
+  by_clock=()
+  start_replica two "$dir/work"
+  for offset in -1h +1h +0; do
+    set_clock "$offset"
+    renewed=$(jq .spec.renewTime "$API/lease") worked=$(times_done one)
+    wait_for 10 eval '[[ $(jq .spec.renewTime "$API/lease") != "$renewed" ]] && (($(times_done one) > worked))'
+  done
+  assert_equal 0 "$(grep -c 'replace two' "$API/requests")"
+  assert_equal 1 "$(cat "$dir"/*.log | grep -c 'leads now')"
+  kill -TERM "${pids[0]}" # and so all that lives by that clock
+  wait "${pids[0]}"
 }
 
 @test "SIGTERM: the leader runs the command once with \"end\", and the other leads at once" {
