@@ -1,6 +1,6 @@
 # The pods of this controller.
 #
-# input:  the PodList of its namespace
+# input:  the PodList of its namespace, read with `inputs` (jq -n), so that no answer is an error too
 # args:   $me: the name of this pod
 # output: {mine: whether this pod is among them, others: how many others there are that are not ending,
 #          ready: [the addresses of the ready ones], nodes: [the addresses of their nodes]}
@@ -11,7 +11,8 @@
 def ends: .metadata.deletionTimestamp != null or .status.phase == "Failed" or .status.phase == "Succeeded";
 def is_ready: (ends | not) and any(.status.conditions[]?; .type == "Ready" and .status == "True");
 
-if .kind != "PodList" then error("the answer is no PodList") else .items end
+[inputs]
+| if length == 1 and .[0].kind == "PodList" then .[0].items else error("the answer is no PodList") end
 | [.[] | select(.metadata.name == $me)] as $mine
 | ( $mine[0].metadata.labels // {}
     | del(.["pod-template-hash"], .["controller-revision-hash"], .["pod-template-generation"])

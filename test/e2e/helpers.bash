@@ -33,6 +33,18 @@ controller_logs() { # [KUBECTL_OPTION...]
   kubectl -n bash-ingress logs -l "$controller_label" --tail -1 "$@"
 }
 
+# When each pod became ready, and how often it was started.
+readiness() {
+  kubectl -n bash-ingress get pods -l "$controller_label" -o json |
+    jq -c '[.items[] | select(.metadata.deletionTimestamp == null).status | (.conditions[] | select(.type == "Ready").lastTransitionTime), .containerStatuses[0].restartCount]'
+}
+
+# Whether what the test before has left is gone, and the metrics tell of that.
+is_settled() { # POD
+  ! kubectl -n bash-ingress exec "$1" -- grep -q '"e2e/' /tmp/bash-ingress/live/nginx.conf &&
+    admin "$1" metrics | grep -qF "config_info{hash=\"$(admin "$1" config-hash)\"}"
+}
+
 # How long a fault lasts: SHORT in `make test`, LONG in `make test-faults`.
 lasting() { # SHORT LONG
   if [[ ${FAULTS-} == long ]]; then echo "$2"; else echo "$1"; fi
@@ -57,8 +69,16 @@ admin() { # POD PATH   asks that controller pod, through the API server
   kubectl get --raw "/api/v1/namespaces/bash-ingress/pods/${1#pod/}:10254/proxy/$2"
 }
 
+metric() { # POD NAME
+  admin "$1" metrics | sed -n "s/^bash_ingress_$2 //p"
+}
+
 address_with_port() {
   if [[ $ADDRESS == *:* ]]; then echo "$ADDRESS"; else echo "$ADDRESS:80"; fi
+}
+
+has_address() { # NAME
+  [[ -n $(kubectl -n e2e get ingress "$1" -o 'jsonpath={.status.loadBalancer.ingress[*].ip}') ]]
 }
 
 create_ingress() { # NAME RULE...   as `kubectl create ingress` takes them

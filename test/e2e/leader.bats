@@ -16,10 +16,6 @@ another_leads() { # POD
   [[ -n $now && $now != "$1" ]]
 }
 
-has_address() { # NAME
-  [[ -n $(kubectl -n e2e get ingress "$1" -o 'jsonpath={.status.loadBalancer.ingress[*].ip}') ]]
-}
-
 # Where the pod's processes are processes of this machine too: stops all, or lets them go on.
 signal_pod() { # SIGNAL POD
   local uid process

@@ -23,10 +23,12 @@ deploy_backends() {
   kubectl create namespace e2e --dry-run=client -o yaml | kubectl apply -f -
   bring_image backend .
   bring_image grpc google.golang.org/grpc/interop/server
+  bring_image api-proxy .
   create_certificate
-  kubectl -n e2e apply -f "$root/test/e2e/backend.yaml" -f "$root/test/e2e/grpc.yaml"
+  kubectl -n e2e apply -f "$root/test/e2e/backend.yaml" -f "$root/test/e2e/grpc.yaml" -f "$root/test/e2e/api-proxy.yaml"
   kubectl -n e2e rollout status deployment/backend --timeout 60s
   kubectl -n e2e rollout status deployment/grpc --timeout 60s
+  kubectl -n e2e rollout status deployment/api-proxy --timeout 60s
 }
 
 bring_image() { # NAME PACKAGE

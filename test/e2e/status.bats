@@ -9,10 +9,6 @@ address_of() { # NAME
   ingress "$1" '.status.loadBalancer.ingress[*].ip'
 }
 
-has_address() { # NAME
-  [[ -n $(address_of "$1") ]]
-}
-
 has_none() { # NAME
   [[ -z $(address_of "$1") ]]
 }

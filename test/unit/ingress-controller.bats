@@ -177,3 +177,21 @@ older_than() { # SECONDS
   assert_equal 2 "$status"
   assert_contains "$output" 'these programs are missing: kubectl jq nginx openssl envsubst'
 }
+
+@test "a clock that jumps by an hour, forward or back, stops no poll, costs no reload and hides no change" {
+  start_pods
+  start_api rules
+  use_own_clock
+  start_controller
+  wait_for 5 polled_since 3
+  workers=$(pgrep -P "$(<"$STATE_DIR/nginx.pid")")
+  for offset in +1h -1h; do
+    set_clock "$offset"
+    polls=$(metric polls_total)
+    wait_for 20 polled_since "$((polls + 3))"
+    assert_equal "$workers" "$(pgrep -P "$(<"$STATE_DIR/nginx.pid")")"
+  done
+  cluster_is rules '(.ingresses.items[0].spec.rules[0].host = "new.example") | (.ingresses.items[0].metadata.resourceVersion = "200")'
+  wait_for 20 served new.example /apple apple-
+  assert_equal 0 "$(metric failed_polls_total)"
+}

@@ -16,6 +16,7 @@ teardown() {
   local pid
   for pid in "${pids[@]}"; do
     kill -KILL "$pid" 2>/dev/null || true # it may have ended
+    forget_clock "$pid"
   done
   common_teardown
 }
@@ -36,6 +37,7 @@ case $1 in
   replace) [[ $(version "$5") == $(version "$API/lease") ]] || refuse Conflict ;;
 esac
 [[ $1 != get ]] || exit 0
+[[ ! -e $API/unwritten ]] || exit 0
 jq -c --arg version "$(wc -l <"$API/requests")" '.metadata.resourceVersion = $version' "$5" >"$API/new"
 mv "$API/new" "$API/lease"
 cat "$API/lease"
@@ -43,7 +45,7 @@ KUBECTL
 }
 
 start_replica() { # NAME [COMMAND...]
-  env POD_NAME="$1" STATE_DIR="$dir/$1" "$bin/lead" "${@:2}" >"$dir/$1.log" 2>&1 3>&- &
+  "${by_clock[@]}" env POD_NAME="$1" STATE_DIR="$dir/$1" "$bin/lead" "${@:2}" >"$dir/$1.log" 2>&1 3>&- &
   pids+=("$!")
 }
 
@@ -124,6 +126,35 @@ times_done() { # NAME
   (($(grep -c 'cannot ' "$dir/one.log") <= 2)) # to write it, and then to read it
   rm "$API/down"
   wait_for 15 eval '(($(grep -c "one leads now" "$dir/one.log") == 2))'
+}
+
+@test "a leader whose writes do not arrive, although something answers them, gives way to the other" {
+  start_replica one "$dir/work"
+  wait_for 5 leads one
+  touch "$API/unwritten"
+  wait_for 10 grep -q 'one does not lead any more' "$dir/one.log"
+  grep -q 'cannot write the Lease bash-ingress/bash-ingress: ' "$dir/one.log"
+  rm "$API/unwritten"
+  wait_for 10 eval '(($(grep -c "one leads now" "$dir/one.log") == 2))'
+}
+
+@test "replicas whose clocks are hours apart, and jump, have one leader, who stays" {
+  export LEASE_SECONDS=12 # a busy machine is not the subject here
+  use_own_clock
+  set_clock +1h
+  start_replica one "$dir/work"
+  wait_for 5 leads one
+  by_clock=()
+  start_replica two "$dir/work"
+  for offset in -1h +1h +0; do
+    set_clock "$offset"
+    renewed=$(jq .spec.renewTime "$API/lease") worked=$(times_done one)
+    wait_for 10 eval '[[ $(jq .spec.renewTime "$API/lease") != "$renewed" ]] && (($(times_done one) > worked))'
+  done
+  assert_equal 0 "$(grep -c 'replace two' "$API/requests")"
+  assert_equal 1 "$(cat "$dir"/*.log | grep -c 'leads now')"
+  kill -TERM "${pids[0]}" # and so all that lives by that clock
+  wait "${pids[0]}"
 }
 
 @test "SIGTERM: the leader runs the command once with \"end\", and the other leads at once" {

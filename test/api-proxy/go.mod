@@ -1,0 +1,3 @@
+module bash-ingress/test/api-proxy
+
+go 1.25
