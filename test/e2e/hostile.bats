@@ -51,7 +51,7 @@ all_are_served() { # HOSTS_FILE
     refute_contains "$(answers "$path" <"$hosts")" 'the canary'
   done
   # each one that has a path or an annotation which is not honoured is told, in plain text
-  model "$pod" | jq -c '.problems[] | select(.ingress | startswith("e2e/hostile-"))' >"$BATS_TEST_TMPDIR/problems"
+  model "$pod" | jq -c '.problems[] | select(.ingress // "" | startswith("e2e/hostile-"))' >"$BATS_TEST_TMPDIR/problems"
   assert_equal "$(sed -E 's|[.]example$||; s|^|e2e/|' "$hosts" | sort)" "$(jq -r .ingress "$BATS_TEST_TMPDIR/problems" | sort -u)"
   run env LC_ALL=C grep -n '[^ -~]' "$BATS_TEST_TMPDIR/problems"
   assert_equal '' "$output"
