@@ -9,9 +9,10 @@
 def backend: {service: {name: "backend", port: {number: 80}}};
 def is_wanted: test("\\A([0-9]+-(path-(exact|prefix|implementationspecific)|backend-protocol|secret|resource)|cve-[0-9]+)\\z");
 
-{apiVersion: "v1", kind: "List", items: [
+(.cves | map(select(.reason == null) | {(.host | rtrimstr(".example")): true}) | add // {}) as $harmless # here, the API server makes the uid
+| {apiVersion: "v1", kind: "List", items: [
   .ingresses.items[]
-  | select(.metadata.name | is_wanted)
+  | select(.metadata.name | is_wanted and ($harmless[.] | not))
   | "hostile-\(.metadata.name)" as $name
   | {
       apiVersion: "networking.k8s.io/v1", kind: "Ingress",
