@@ -195,3 +195,11 @@ older_than() { # SECONDS
   wait_for 20 served new.example /apple apple-
   assert_equal 0 "$(metric failed_polls_total)"
 }
+
+@test "a client cannot give orders to the terminal on which the log is read" {
+  start_api rules # but no pods
+  start_controller
+  ask fruit.example /apple -H $'Referer: \e[2J\x9b' -o /dev/null
+  wait_for 15 logged 'connect\(\) failed .* referrer: "\?\[2J\?"'
+  ! grep -q $'\e' "$dir/controller.log"
+}
