@@ -58,23 +58,40 @@ lingering_workers() {
   pgrep -P "$(<"$STATE_DIR/nginx.pid")" -f 'shutting down' | wc -l
 }
 
-@test "of the workers that were replaced and still have requests, only the newest stay" {
+reload() { # ROUND [NAME=VALUE...]   makes a change live
+  model rules ".ingresses.items[0].spec.rules[0] = {host: \"fruit.example\", http: {paths: [{path: \"/\", pathType: \"Prefix\",
+    backend: {service: {name: \"apple\", port: {number: 80}}}}, {path: \"/round-$1\", pathType: \"Exact\",
+    backend: {service: {name: \"apple\", port: {number: 80}}}}]}}" | tee "$dir/model.json" | "$bin/render" |
+    env LINGER_WORKERS=2 "${@:2}" "$bin/apply" "$dir/model.json" >>"$dir/apply.log" 2>&1
+}
+
+@test "of the workers that were replaced and have had their time, only the newest stay" {
   [[ -r /proc/$$/task/$$/children ]] || skip 'this kernel does not list the children of a process'
   for round in 1 2 3 4 5; do
     ask fruit.example /events -N --max-time 60 >"$dir/events-$round" 3>&- &
     streams+=("$!")
     wait_for 15 grep -q 'data: 1' "$dir/events-$round"
-    model rules ".ingresses.items[0].spec.rules[0] = {host: \"fruit.example\", http: {paths: [{path: \"/\", pathType: \"Prefix\",
-      backend: {service: {name: \"apple\", port: {number: 80}}}}, {path: \"/round-$round\", pathType: \"Exact\",
-      backend: {service: {name: \"apple\", port: {number: 80}}}}]}}" | tee "$dir/model.json" | "$bin/render" |
-      LINGER_WORKERS=2 "$bin/apply" "$dir/model.json" >>"$dir/apply.log" 2>&1
+    reload "$round" LINGER_LEAST_SECONDS=0
   done
-  grep -q 'more than 2 replaced workers still have requests: ending the oldest' "$dir/apply.log"
+  grep -q 'too many replaced workers still have requests: ending the oldest' "$dir/apply.log"
   wait_for 15 eval '(($(lingering_workers) <= 3))' # two, and that of the last reload
   kill -0 "${streams[-1]}"
   run kill -0 "${streams[0]}"
   assert_equal 1 "$status"
   kill "${streams[@]:2}"
+}
+
+@test "a reload waits for requests that take some time, and cuts none of them" {
+  [[ -r /proc/$$/task/$$/children ]] || skip 'this kernel does not list the children of a process'
+  for round in 1 2 3 4; do
+    ask fruit.example '/slow?seconds=2' --fail-with-body >"$dir/slow-$round" 3>&- &
+    streams+=("$!")
+    sleep 0.2 # until it is there: nobody tells
+    reload "$round"
+  done
+  for stream in "${streams[@]}"; do wait "$stream"; done
+  run ! grep 'ending the oldest' "$dir/apply.log"
+  streams=()
 }
 
 @test "a POST that a pod took and did not answer is not sent to another pod" {
