@@ -35,13 +35,12 @@ measure() {
   echo "# processes $processes, file descriptors $descriptors, files $files, zombies $zombies, memory $memory KiB" >&3
 }
 
-# Ten times a second, an Ingress changes so that nginx has to be reloaded.
+# Ten times a second, an Ingress gets another host.
 change_ten_times_a_second() { # ADDRESS
-  local i value
+  local i
   for ((i = 0; ; i++)); do
-    value=$((i % 2 ? 1 : 0))
-    curl -s -X PATCH -H 'Content-Type: application/merge-patch+json' "http://$1/apis/networking.k8s.io/v1/namespaces/e2e/ingresses/restless" \
-      -d "{\"metadata\": {\"annotations\": {\"nginx.ingress.kubernetes.io/force-ssl-redirect\": \"${value/1/true}\"}}}" >/dev/null || return 0
+    curl -s -X PATCH -H 'Content-Type: application/json-patch+json' "http://$1/apis/networking.k8s.io/v1/namespaces/e2e/ingresses/restless" \
+      -d "[{\"op\": \"replace\", \"path\": \"/spec/rules/0/host\", \"value\": \"restless-$i.example\"}]" >/dev/null || return 0
     sleep 0.1
   done
 }

@@ -120,7 +120,7 @@ refused_ingresses() {
   wait_for 20 always_status 200 beside.example /
   wait_for 20 eval 'kubectl -n e2e get events | grep "RefusedByNginx" | grep -q "too long parameter"'
   wait_for 20 eval '[[ $(refused_ingresses) == 1 ]]'
-  assert_contains "$(controller_logs)" 'Ingress e2e/long: nothing of it is served, because nginx refuses it: too long parameter'
+  wait_for 10 eval 'controller_logs | grep -q "Ingress e2e/long: nothing of it is served, because nginx refuses it: too long parameter"'
   always_status 404 long.example /
   kubectl -n e2e patch ingress long --type json -p '[{"op": "replace", "path": "/spec/rules/0/http/paths/0/path", "value": "/"}]'
   wait_for 20 always_status 200 long.example /

@@ -15,10 +15,8 @@ teardown() { common_teardown; }
 @test "the log shows which object changed, and the change of nginx.conf" {
   create_ingress logged 'logged.example/=backend:80'
   wait_for 10 always_status 200 logged.example /
-  log=$(controller_logs --since 30s)
-  assert_contains "$log" 'apply: new configuration: added '
-  assert_contains "$log" 'Ingress e2e/logged'
-  assert_contains "$log" '+    server_name "logged.example";'
+  wait_for 10 eval 'controller_logs --since 30s | grep -q "apply: new configuration: added .*Ingress e2e/logged"'
+  wait_for 10 eval "controller_logs --since 30s | grep -q '^+    server_name \"logged.example\";'"
   wait_for 10 eval 'controller_logs --since 30s | grep -q "access: .* \"GET logged.example/\" 200.* by e2e.backend.80, pod "'
 }
 
@@ -74,7 +72,7 @@ SLICE
     jq '.spec.rules[0].http.paths[0].backend = {resource: {apiGroup: "example.com", kind: "Bucket", name: "files"}}' | kubectl replace -f -
   wait_for 10 always_status 501 resource.example /
   assert_equal 'a resource cannot be the backend here, only a Service can: path / of Ingress e2e/resource.' "$(ask resource.example /)"
-  controller_logs --since 30s | grep -q 'Ingress e2e/resource: a resource cannot be the backend here, only a Service can (ResourceBackendNotServed)'
+  wait_for 10 eval 'controller_logs --since 30s | grep -q "Ingress e2e/resource: a resource cannot be the backend here, only a Service can (ResourceBackendNotServed)"'
 }
 
 @test "traffic follows the pods of a Deployment, down to none and up again" {
