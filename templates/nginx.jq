@@ -120,7 +120,7 @@ def server_block($tls):
       else .host | string
       end);",
     (if .host == "" then $tls[] else empty end),
-    "    if ($is_loop) { return 508 \"This request goes round in circles: an EndpointSlice has the address of a controller.\\n\"; }",
+    "    if ($is_loop) { return 508 \"This request goes round in circles, perhaps because an EndpointSlice has the address of a controller.\\n\"; }",
     (.locations[] | location_blocks($exact)),
     (.locations | blocks_against_redirects($exact)),
     "  }",

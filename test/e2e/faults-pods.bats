@@ -68,8 +68,13 @@ change_all_the_time() {
 
 @test "a pod that is killed takes no route with it" {
   kubectl -n bash-ingress delete "$pod" --force --grace-period 0
-  kubectl -n bash-ingress rollout status deployment/bash-ingress --timeout 60s
+  wait_for 60 two_others_are_ready "$pod"
   always_status 200 fruit.example /apple
+}
+
+two_others_are_ready() { # POD
+  (($(kubectl -n bash-ingress get pods -l "$controller_label" -o json | jq --arg not "${1#pod/}" '
+    [.items[] | select(.metadata.name != $not) | .status.conditions[] | select(.type == "Ready" and .status == "True")] | length') == 2))
 }
 
 # --- no room

@@ -69,7 +69,7 @@ SLICE
   create_ingress resource 'resource.example/=backend:80'
   wait_for 10 always_status 200 resource.example /
   kubectl -n e2e get ingress resource -o json |
-    jq '.spec.rules[0].http.paths[0].backend = {resource: {apiGroup: "example.com", kind: "Bucket", name: "files"}}' | kubectl replace -f -
+    jq 'del(.metadata.resourceVersion) | .spec.rules[0].http.paths[0].backend = {resource: {apiGroup: "example.com", kind: "Bucket", name: "files"}}' | kubectl replace -f -
   wait_for 10 always_status 501 resource.example /
   assert_equal 'a resource cannot be the backend here, only a Service can: path / of Ingress e2e/resource.' "$(ask resource.example /)"
   wait_for 10 eval 'controller_logs --since 30s | grep -q "Ingress e2e/resource: a resource cannot be the backend here, only a Service can (ResourceBackendNotServed)"'

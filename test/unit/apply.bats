@@ -44,7 +44,7 @@ apply() { # FIXTURE [EDIT]
   start_pods
   serve rules
   run bash -c "(sed 's/server_name \"fruit.example\"/nonsense on/' '$STATE_DIR/live/nginx.conf') | '$bin/apply'"
-  assert_equal 3 "$status"
+  assert_equal 10 "$status"
   assert_contains "$output" 'nginx refuses the new configuration, so the old one stays'
   assert_contains "$output" 'unknown directive "nonsense"'
   assert_contains "$(ask fruit.example /apple)" apple-

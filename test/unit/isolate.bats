@@ -24,6 +24,26 @@ with_long_paths() { # NAME...
   assert_contains "$(<"$dir/refused")" 'too long parameter'
 }
 
+@test "of two Ingresses that nginx takes alone but not together, isolate names the newer" {
+  mkdir "$dir/path"
+  cat >"$dir/path/nginx" <<NGINX
+#!/bin/bash
+file=\${*: -1}
+if [[ " \$* " == *' -t '* ]] && grep -q one.example "\$file" && grep -q other.example "\$file"; then
+  echo "nginx: [emerg] they clash in \$file:7" >&2
+  echo "nginx: configuration file \$file test failed" >&2
+  exit 1
+fi
+exec $(command -v nginx) "\$@"
+NGINX
+  chmod +x "$dir/path/nginx"
+  two='.ingresses.items += [("other", "one") as $name | .ingresses.items[0] * {metadata: {$name, uid: $name, resourceVersion: "100"},
+    spec: {rules: [{host: "\($name).example"}]}}]'
+  mkdir -p "$STATE_DIR/live"
+  model rules "$two | del(.ingresses.items[-1])" >"$STATE_DIR/live/model.json"
+  PATH=$dir/path:$PATH "$bin/isolate" < <(snapshot rules "$two") | assert_json . '{"demo/one":{"resourceVersion":"100","message":"they clash"}}'
+}
+
 @test "isolate names nobody when nginx takes the configuration" {
   assert_equal '{}' "$(snapshot rules | "$bin/isolate" | jq -c .)"
 }

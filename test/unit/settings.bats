@@ -3,13 +3,13 @@ setup() { common_setup; }
 
 @test "settings prints every setting with its value and meaning" {
   run "$bin/settings"
-  assert_contains "$output" 'POLL_SECONDS       = 1 '
+  assert_contains "$output" 'POLL_SECONDS         = 1 '
   assert_contains "$output" 'pause between two polls'
 }
 
 @test "a setting that is empty has its default" {
   INGRESS_CLASS='' run "$bin/settings"
-  assert_contains "$output" 'INGRESS_CLASS      = bash '
+  assert_contains "$output" 'INGRESS_CLASS        = bash '
 }
 
 @test "each wrong setting gets a sentence, and the program ends with status 2" {
