@@ -190,7 +190,7 @@ serve_itself() { # PORT [PROTOCOL]
   assert_contains "$(ask shop.example /x)" 'This request goes round in circles, perhaps because an EndpointSlice has the address of a controller.'
   assert_equal 508 "$(who_answers shop.example /x)"
   wait_for 15 grep -q '" 508, .* by nginx itself' "$dir/access.log"
-  assert_equal 6 "$(grep -c 'GET shop.example/x' "$dir/access.log")"
+  assert_equal 12 "$(grep -c 'GET shop.example/x' "$dir/access.log")" # six for each
   serve_itself "$HTTPS_PORT" HTTPS
   assert_equal 508 "$(who_answers shop.example /x)"
   assert_equal 404 "$(who_answers fruit.example /nowhere)"
