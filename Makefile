@@ -18,7 +18,7 @@ test-unit: ## run the steps on saved snapshots: no cluster, no root
 test-e2e: ## run the real image in a real cluster (CLUSTER=kind|minikube|embedded)
 	test/run e2e
 
-test-faults: ## the faults among them, as long as they may last: two hours
+test-faults: ## the faults among them, as long as they may last
 	FAULTS=long test/run faults
 
 lint: ## check the files without running them

@@ -28,7 +28,7 @@ kill_script='
     worker) victims=$(processes "^nginx: worker process$") ;;
     master) victims=$(processes "^nginx: master") ;;
     loop) victims=$(processes "/ingress-controller$" | grep -vx 1 || true) ;;
-    step) victims=$(processes "/(fetch|certificates|route|render|apply)$") ;;
+    step) until victims=$(processes "/(fetch|certificates|route|render|apply)$") && [[ -n $victims ]]; do sleep 0.01; done ;;
   esac
   begin=${EPOCHREALTIME/./} killed=$(shuf -n 1 -e $victims)
   kill -KILL $killed 2>/dev/null || true

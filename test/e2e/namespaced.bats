@@ -35,7 +35,7 @@ answer() { # PATH   asks a controller pod of "narrow", through the API server
   kubectl get --raw "/api/v1/namespaces/narrow/pods/$pod:8080/proxy$1"
 }
 
-@test "with rights in one namespace only, the Ingresses there are served, have their address, TLS and Events" {
+@test "with rights in one namespace only, the Ingresses there are served, with certificates and Events" {
   make_pair "$BATS_TEST_TMPDIR/narrow" narrow.example ecdsa
   kubectl -n narrow-apps create secret tls narrow --cert "$BATS_TEST_TMPDIR/narrow.crt" --key "$BATS_TEST_TMPDIR/narrow.key"
   sed 's/replicas: 2/replicas: 1/' test/e2e/backend.yaml | kubectl -n narrow-apps apply -f -

@@ -44,6 +44,11 @@ assert_json() { # FILTER EXPECTED <JSON
   assert_equal "$2" "$actual"
 }
 
+# Prints where an nginx may put what it does not hold in memory: its own folders are root's.
+temp_paths() { # FOLDER
+  printf "  %s_temp_path $1;\n" client_body proxy fastcgi uwsgi scgi
+}
+
 # --- pods
 
 # ADDRESS:PORT=NAME of each. Those without a Service in the fixtures are for tables.
@@ -69,11 +74,7 @@ error_log $dir/pods.log;
 events {}
 http {
   access_log off;
-  client_body_temp_path $dir/pods;
-  proxy_temp_path $dir/pods;
-  fastcgi_temp_path $dir/pods;
-  uwsgi_temp_path $dir/pods;
-  scgi_temp_path $dir/pods;
+$(temp_paths "$dir/pods")
   map \$server_addr:\$server_port \$pod {
 $(printf '    %s;\n' "${pods[@]/=/ }" | tr -d '[]')
   }
@@ -174,11 +175,7 @@ worker_processes 1;
 events {}
 http {
   access_log $dir/api.access;
-  client_body_temp_path $api/tmp;
-  proxy_temp_path $api/tmp;
-  fastcgi_temp_path $api/tmp;
-  uwsgi_temp_path $api/tmp;
-  scgi_temp_path $api/tmp;
+$(temp_paths "$api/tmp")
   default_type application/json;
   server {
     listen 127.0.0.1:$port;

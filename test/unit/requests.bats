@@ -20,11 +20,7 @@ error_log $dir/witness.log;
 worker_processes 1;
 events {}
 http {
-  client_body_temp_path $dir/witness;
-  proxy_temp_path $dir/witness;
-  fastcgi_temp_path $dir/witness;
-  uwsgi_temp_path $dir/witness;
-  scgi_temp_path $dir/witness;
+$(temp_paths "$dir/witness")
   underscores_in_headers on;
   ignore_invalid_headers off;
   large_client_header_buffers 8 64k;
