@@ -260,3 +260,7 @@ logged() { # PATTERN
 metric() { # NAME
   curl -s "localhost:$ADMIN_PORT/metrics" | sed -n "s/^bash_ingress_$1 //p"
 }
+
+polled_since() { # POLLS
+  (($(metric polls_total) >= $1))
+}

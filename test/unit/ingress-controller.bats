@@ -32,10 +32,6 @@ teardown() { common_teardown; }
   assert_equal "$workers" "$(pgrep -P "$(<"$STATE_DIR/nginx.pid")")"
 }
 
-polled_since() { # POLLS
-  (($(metric polls_total) >= $1))
-}
-
 failed_since() { # POLLS
   (($(metric failed_polls_total) >= $1))
 }
@@ -124,7 +120,7 @@ older_than() { # SECONDS
   start_api rules
   start_controller
   kill -KILL "$(pgrep -P "$controller" -f ingress-controller)"
-  wait_for 15 logged 'the loop ended; starting it again'
+  wait_for 15 logged 'loop ended; starting it again'
   cluster_is nothing
   wait_for 15 served fruit.example /apple 'No rule of an Ingress matches'
 }

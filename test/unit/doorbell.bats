@@ -1,0 +1,195 @@
+# What wakes the loop, and the way by which it reads: with the real kubectl as the proxy.
+load helpers
+setup() { common_setup; }
+teardown() {
+  [[ -z ${doorbell-} ]] || kill -KILL -- "-$doorbell"
+  common_teardown
+}
+
+# In a process group of its own, as the controller starts it.
+start_doorbell() {
+  setsid "$bin/doorbell" >"$dir/rings" 2>"$dir/doorbell.log" 3>&- &
+  doorbell=$!
+  wait_for 15 test -e "$STATE_DIR/proxy"
+}
+
+# Prints the status of the answer.
+ask_proxy() { # PATH [CURL_OPTION...]
+  local port prefix
+  read -r port prefix <"$STATE_DIR/proxy"
+  curl -s -o /dev/null -w '%{http_code}' "${@:2}" "http://127.0.0.1:$port$prefix$1"
+}
+
+has_rung() { # TIMES
+  (($(wc -l <"$dir/rings") >= $1))
+}
+
+@test "the doorbell rings for what each of the four watches says" {
+  start_api rules
+  start_doorbell
+  wait_for 15 has_rung 4
+  for kind in ingresses ingressclasses services endpointslices; do
+    wait_for 15 grep -q "/$kind?watch=1 HTTP/1.1\" 200" "$dir/api.access"
+  done
+}
+
+@test "a watch that ends is begun again" {
+  start_api rules
+  start_doorbell
+  wait_for 15 has_rung 8
+}
+
+@test "the proxy gives out the lists that decide the routing, and nothing else" {
+  start_api rules
+  start_doorbell
+  assert_equal 200 "$(ask_proxy /apis/networking.k8s.io/v1/ingresses)"
+  assert_equal 200 "$(ask_proxy /api/v1/services)"
+  assert_equal 403 "$(ask_proxy /api/v1/secrets)"
+  assert_equal 403 "$(ask_proxy /api/v1/namespaces/demo/services)"
+  assert_equal 403 "$(ask_proxy /api/v1/services/apple)"
+  assert_equal 403 "$(ask_proxy /api/v1/services -X POST)"
+  assert_equal 403 "$(ask_proxy /api/v1/services -H 'Host: elsewhere.example')"
+  read -r port prefix <"$STATE_DIR/proxy"
+  assert_equal 404 "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/api/v1/services")"
+  assert_equal "127.0.0.1:$port" "$(ss -Hltn "sport = :$port" | awk '{ print $4 }')"
+}
+
+@test "with WATCH_NAMESPACE and READ_CLASSES=off, only that is watched and given out" {
+  start_api rules
+  export WATCH_NAMESPACE=demo READ_CLASSES=off
+  start_doorbell
+  wait_for 15 has_rung 3
+  assert_equal 200 "$(ask_proxy /api/v1/namespaces/demo/services)"
+  assert_equal 403 "$(ask_proxy /api/v1/services)"
+  assert_equal 403 "$(ask_proxy /apis/networking.k8s.io/v1/ingressclasses)"
+}
+
+@test "the loop's fetch reads by way of the proxy, without a kubectl of its own" {
+  start_api rules
+  start_doorbell
+  "$bin/fetch" >"$dir/by-hand"
+  : >"$dir/nothing-known"
+  stub kubectl 'exit 1'
+  "$bin/fetch" "$dir/nothing-known" >"$dir/by-proxy"
+  diff "$dir/by-hand" "$dir/by-proxy"
+}
+
+# Puts a program of that name before the real one.
+stub() { # NAME SCRIPT
+  mkdir -p "$dir/path"
+  printf '#!/bin/sh\n%s\n' "$2" >"$dir/path/$1"
+  chmod +x "$dir/path/$1"
+  PATH=$dir/path:$PATH
+}
+
+@test "a fetch by hand asks its own kubectl: the proxy may be one of another cluster" {
+  start_api rules
+  start_doorbell
+  KUBECONFIG=/dev/null run "$bin/fetch"
+  assert_equal 1 "$status"
+}
+
+@test "by way of the proxy, too, what is not provably whole is an error" {
+  start_api rules
+  : >"$dir/nothing-known"
+  export READ_SECONDS=1
+  start_doorbell
+  touch "$api/forbidden"
+  assert_refused 'cannot read ingresses: 403 Forbidden: not allowed to list'
+  rm "$api/forbidden"
+  touch "$api/slow"
+  assert_refused 'cannot read ingresses: no answer within 1 s'
+  rm "$api/slow"
+  cp "$api/services" "$dir/services"
+  : >"$api/services"
+  assert_refused 'not whole JSON documents'
+  head -c 100 "$dir/services" >"$api/services"
+  assert_refused 'not whole JSON documents'
+  echo '<html>log in first</html>' >"$api/services"
+  assert_refused 'not whole JSON documents'
+  mv "$dir/services" "$api/services"
+  "$bin/fetch" "$dir/nothing-known" >/dev/null
+  kill -QUIT "$(<"$dir/api.pid")"
+  wait_for 15 test ! -e "$dir/api.pid"
+  assert_refused 'cannot read ingresses: 500 Internal Server Error: dial tcp'
+}
+
+assert_refused() { # MESSAGE_PART
+  run --separate-stderr "$bin/fetch" "$dir/nothing-known"
+  assert_equal 1 "$status"
+  assert_equal '' "$output"
+  assert_contains "$stderr" "$1"
+}
+
+@test "when the proxy ends, fetch does without, until there is another" {
+  start_api rules
+  : >"$dir/nothing-known"
+  start_doorbell
+  before=$(<"$STATE_DIR/proxy")
+  pkill -STOP -s "$doorbell" bash # it would start another at once
+  pkill -KILL -s "$doorbell" kubectl
+  "$bin/fetch" "$dir/nothing-known" >/dev/null
+  pkill -CONT -s "$doorbell" bash
+  wait_for 15 is_another_proxy "$before"
+  assert_equal 200 "$(ask_proxy /api/v1/services)"
+}
+
+is_another_proxy() { # OLD_ONE
+  [[ -s $STATE_DIR/proxy && $(<"$STATE_DIR/proxy") != "$1" ]]
+}
+
+@test "that a watch is not allowed is told once for each kind" {
+  start_api rules
+  touch "$api/forbidden"
+  start_doorbell
+  wait_for 30 refused_twice
+  assert_equal 4 "$(wc -l <"$dir/doorbell.log")"
+  grep -q 'may not watch ingresses, so their changes are seen at the next poll: 403 Forbidden: not allowed to list' "$dir/doorbell.log"
+}
+
+refused_twice() {
+  (($(grep -c 'watch=1 HTTP/1.1" 403' "$dir/api.access") >= 8))
+}
+
+@test "a kubectl that cannot be a proxy is told once, and tried again" {
+  stub kubectl "echo >>$dir/tried; echo 'error: no configuration has been provided'; exit 1"
+  setsid "$bin/doorbell" >"$dir/rings" 2>"$dir/doorbell.log" 3>&- &
+  doorbell=$!
+  wait_for 15 tried_again
+  assert_equal 1 "$(grep -c 'kubectl proxy has ended' "$dir/doorbell.log")"
+  grep -q 'no configuration has been provided' "$dir/doorbell.log"
+}
+
+tried_again() {
+  (($(wc -l <"$dir/tried") >= 3))
+}
+
+@test "a ring ends the loop's pause" {
+  start_pods
+  start_api rules
+  start_controller DOORBELL=off POLL_SECONDS=600
+  cluster_is rules '.ingresses.items[0].spec.rules[0].host = "new.example"'
+  echo >"$STATE_DIR/bell"
+  wait_for 15 served new.example /apple apple-
+}
+
+@test "however often it rings, that is one poll more" {
+  start_api rules
+  start_controller DOORBELL=off POLL_SECONDS=600
+  polls=$(metric polls_total)
+  printf '%.0s\n' {1..5000} >"$STATE_DIR/bell"
+  wait_for 15 polled_since "$((polls + 1))"
+  wait_for 15 is_empty "$STATE_DIR/bell"
+  assert_equal "$((polls + 1))" "$(metric polls_total)"
+}
+
+is_empty() { # FIFO
+  ! read -r -t 0.01 3<>"$1" <&3
+}
+
+@test "with DOORBELL=off, each read is a kubectl" {
+  start_api rules
+  start_controller DOORBELL=off
+  assert_equal '' "$(pgrep -f 'kubectl proxy' -g "$controller")"
+  run ! test -e "$STATE_DIR/proxy"
+}
