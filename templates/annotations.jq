@@ -33,7 +33,8 @@ def annotation_refusals:
     annotation($name) as $value
     | select($value != null)
     | refusal(key; "AnnotationRefused"; "the annotation nginx.ingress.kubernetes.io/\($name) is \($value | quoted), and possible are \($possible)");
-  (("ssl-redirect", "force-ssl-redirect") as $name | select(flag($name) == null) | refuse($name; "\"true\" and \"false\"")),
+  select(.metadata.annotations) # most have none
+  | (("ssl-redirect", "force-ssl-redirect") as $name | select(flag($name) == null) | refuse($name; "\"true\" and \"false\"")),
   ( select(annotation("backend-protocol") // "HTTP" | ascii_upcase | IN("HTTP", "HTTPS", "GRPC", "GRPCS") | not)
     | refuse("backend-protocol"; "HTTP, HTTPS, GRPC and GRPCS") ),
   ( key as $key

@@ -2,7 +2,7 @@
 #
 # input:  the model that route.jq describes; {} (no servers) while nothing is known yet
 # output: lines of text for the http block of nginx.conf
-# $ENV:   HTTP_PORT, HTTPS_PORT, STATE_DIR
+# $ENV:   HTTP_PORT, HTTPS_PORT, LISTEN_IPV6, STATE_DIR
 
 # input: text / output: the same with "?" for each character that could mean something within a quoted nginx string:
 # `"`, `$`, `\`, and all that is not printable ASCII (the test is there because gsub is slow)
@@ -111,9 +111,8 @@ def server_block($tls):
   | (.locations | map(select(.pathType == "Exact") | {(.path): true}) | add // {}) as $exact
   | "  server {",
     "    listen \($ENV.HTTP_PORT)\($default);",
-    "    listen [::]:\($ENV.HTTP_PORT)\($default);",
     "    listen \($ENV.HTTPS_PORT) ssl\($default);",
-    "    listen [::]:\($ENV.HTTPS_PORT) ssl\($default);",
+    (if $ENV.LISTEN_IPV6 == "on" then "    listen [::]:\($ENV.HTTP_PORT)\($default);", "    listen [::]:\($ENV.HTTPS_PORT) ssl\($default);" else empty end),
     "    server_name \(
       if .host == "" then "_"
       elif .host | startswith("*.") then "\"~^[^.]+\(.host[1:] | harmless | gsub("[.]"; "[.]"))$\"" # one label, unlike nginx's own "*."

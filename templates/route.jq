@@ -53,7 +53,7 @@ def whole_refusal:
 def claim($host; $redirected):
   {ingress: key, host: $host}
   + (backend_protocol | if . == "HTTP" then {} else {protocol: .} end)
-  + (if $redirected["*"] or $redirected[$host] or $redirected[$host | as_wildcard] then {redirect: true} else {} end);
+  + (if $redirected != {} and ($redirected["*"] or $redirected[$host] or $redirected[$host | as_wildcard]) then {redirect: true} else {} end);
 
 # input: an HTTPIngressPath / output: its claim, or a refusal
 def path_claim($claim):
@@ -100,19 +100,19 @@ def error_answer($status; $reason; $message): {status: $status, reason: $reason,
 
 # input: a Service, or null if there is none / output: who answers for its port {name} or {number}, spoken to by the protocol
 def service_answer($key; $port; $protocol):
-  ($port.name // $port.number | if is_name then . else quoted end) as $wanted
-  | if . == null then
+  def wanted: $port.name // $port.number | if is_name then . else quoted end;
+  if . == null then
       error_answer(503; "ServiceNotFound"; "Service \($key) does not exist")
     elif .spec.type == "ExternalName" then
       error_answer(503; "ExternalNameNotServed"; "Service \($key) is an ExternalName, which is not served: it could point anywhere")
     else
       (if $port.name then .ports.names[$port.name] else .ports.numbers["\($port.number)"] end) as $found
       | if $found == null or ($found.port | is_port | not) then
-          error_answer(503; "ServicePortNotFound"; "Service \($key) has no port \($wanted)")
+          error_answer(503; "ServicePortNotFound"; "Service \($key) has no port \(wanted)")
         elif ($found.protocol // "TCP") != "TCP" then
-          error_answer(503; "ServicePortNotTCP"; "port \($wanted) of Service \($key) is not TCP")
+          error_answer(503; "ServicePortNotTCP"; "port \(wanted) of Service \($key) is not TCP")
         else
-          {upstream: "\($key | sub("/"; ".")).\($found.port)\(if $protocol then "." + ($protocol | ascii_downcase) else "" end)", port: $found}
+          {upstream: "\($key | split("/") | join(".")).\($found.port)\(if $protocol then "." + ($protocol | ascii_downcase) else "" end)", port: $found}
         end
     end
   | .service = $key;

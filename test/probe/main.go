@@ -18,6 +18,19 @@
 //	                        they do not all open at once, but within that time
 //	           -new         each request goes over a new connection
 //	           -post        POST, each with an id of its own as its body, not GET
+//
+//	       probe follow OPTION... API ADDRESS
+//	           makes changes in the cluster by way of API (a `kubectl proxy`, http://...),
+//	           and asks ADDRESS (ip:port) every 2 ms whether traffic follows yet, each
+//	           time over a new connection. Prints JSON: how many changes, how many did
+//	           not show within a minute, and of the others min, median, p99 and max in ms,
+//	           from the moment at which the change was sent
+//
+//	           -namespace NAME  where it makes them
+//	           -number N        how many
+//	           -pause TIME      before each; none: one as soon as the last one has shown
+//	           -pods IP,IP...   not new Ingresses for the Service "bench", but an
+//	                            EndpointSlice "moving" that names these in turn
 package main
 
 import (
@@ -26,15 +39,17 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/coder/websocket"
 )
 
-const usage = "usage: probe websocket ADDRESS HOST PATH | probe load OPTION... ADDRESS HOST PATH"
+const usage = "usage: probe websocket ADDRESS HOST PATH | probe load OPTION... ADDRESS HOST PATH | probe follow OPTION... API ADDRESS"
 
 func main() {
 	log.SetFlags(0)
@@ -44,6 +59,8 @@ func main() {
 		talk(arguments[1], arguments[2], arguments[3])
 	case len(arguments) > 4 && arguments[0] == "load":
 		sendLoad(arguments[1:])
+	case len(arguments) > 2 && arguments[0] == "follow":
+		followChanges(arguments[1:])
 	default:
 		log.Fatal(usage)
 	}
@@ -93,6 +110,26 @@ func sendLoad(arguments []string) {
 		log.Fatal(usage)
 	}
 	l.report()
+}
+
+func followChanges(arguments []string) {
+	f := follow{client: &http.Client{}}
+	flags := flag.NewFlagSet("probe follow", flag.ExitOnError)
+	flags.StringVar(&f.namespace, "namespace", "default", "")
+	flags.IntVar(&f.number, "number", 1, "")
+	flags.DurationVar(&f.pause, "pause", 0, "")
+	pods := flags.String("pods", "", "")
+	flags.Usage = func() { log.Fatal(usage) }
+	_ = flags.Parse(arguments) // it ends the program by itself
+	if flags.NArg() != 2 {
+		log.Fatal(usage)
+	}
+	f.api, f.address = flags.Arg(0), flags.Arg(1)
+	if *pods == "" {
+		f.run(f.addIngress(time.Now().UnixNano()))
+	} else {
+		f.run(f.moveEndpoint(strings.Split(*pods, ",")))
+	}
 }
 
 // A test that was killed cannot end what it has started.
