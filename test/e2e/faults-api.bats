@@ -100,18 +100,22 @@ on_embedded() {
 
 # --- the API server answers wrongly, or refuses
 
-# From now on, the controller's kubectl asks there, with the token in that file of the pod. (Its HOME is /tmp.)
+# From now on, the controller's kubectl asks there, with the token in that file of the pod. (Its HOME is /tmp.) The
+# one that is a proxy has to be another one for that.
 ask_at() { # SERVER TOKEN_FILE
   undo+=(ask_as_always)
-  in_pods 'mkdir -p /tmp/.kube && cat >/tmp/.kube/new && mv /tmp/.kube/new /tmp/.kube/config' <<CONFIG
+  in_pods "mkdir -p /tmp/.kube && cat >/tmp/.kube/new && mv /tmp/.kube/new /tmp/.kube/config; $end_proxy" <<CONFIG
 {apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
  clusters: [{name: c, cluster: {server: "$1", insecure-skip-tls-verify: true}}], users: [{name: u, user: {tokenFile: "$2"}}]}
 CONFIG
 }
 
 ask_as_always() {
-  in_pods 'rm -f /tmp/.kube/config' </dev/null
+  in_pods "rm -f /tmp/.kube/config; $end_proxy" </dev/null
 }
+
+# shellcheck disable=SC2016 # the dollar signs are for the pod
+end_proxy='for kubectl in $(grep -lz "^--api-prefix" /proc/[0-9]*/cmdline 2>/dev/null); do kill "$(tr -dc 0-9 <<<"$kubectl")"; done || true'
 
 in_pods() { # COMMAND <INPUT
   local pod input

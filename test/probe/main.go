@@ -27,10 +27,20 @@
 //	           from the moment at which the change was sent
 //
 //	           -namespace NAME  where it makes them
+//	           -class NAME      the class of the Ingresses
 //	           -number N        how many
 //	           -pause TIME      before each; none: one as soon as the last one has shown
 //	           -pods IP,IP...   not new Ingresses for the Service "bench", but an
 //	                            EndpointSlice "moving" that names these in turn
+//
+//	       probe fill OPTION... API ADDRESS
+//	           makes N Ingresses (options as above) for the hosts many-0.example and so
+//	           on, each with a Service and an EndpointSlice that names all -pods; what
+//	           is there already, stays. Waits until all of them answer at ADDRESS
+//
+//	       probe reach N ADDRESS
+//	           asks for these hosts until each has answered 200; prints the time then,
+//	           in seconds since 1970
 package main
 
 import (
@@ -42,6 +52,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -49,7 +60,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-const usage = "usage: probe websocket ADDRESS HOST PATH | probe load OPTION... ADDRESS HOST PATH | probe follow OPTION... API ADDRESS"
+const usage = "usage: probe websocket ADDRESS HOST PATH | probe load OPTION... ADDRESS HOST PATH | probe follow|fill OPTION... API ADDRESS | probe reach N ADDRESS"
 
 func main() {
 	log.SetFlags(0)
@@ -59,8 +70,15 @@ func main() {
 		talk(arguments[1], arguments[2], arguments[3])
 	case len(arguments) > 4 && arguments[0] == "load":
 		sendLoad(arguments[1:])
-	case len(arguments) > 2 && arguments[0] == "follow":
-		followChanges(arguments[1:])
+	case len(arguments) > 2 && (arguments[0] == "follow" || arguments[0] == "fill"):
+		changeCluster(arguments[0], arguments[1:])
+	case len(arguments) == 3 && arguments[0] == "reach":
+		number, err := strconv.Atoi(arguments[1])
+		if err != nil {
+			log.Fatal(usage)
+		}
+		reach(number, arguments[2])
+		fmt.Printf("%.3f\n", float64(time.Now().UnixMilli())/1000)
 	default:
 		log.Fatal(usage)
 	}
@@ -112,23 +130,27 @@ func sendLoad(arguments []string) {
 	l.report()
 }
 
-func followChanges(arguments []string) {
-	f := follow{client: &http.Client{}}
-	flags := flag.NewFlagSet("probe follow", flag.ExitOnError)
-	flags.StringVar(&f.namespace, "namespace", "default", "")
-	flags.IntVar(&f.number, "number", 1, "")
-	flags.DurationVar(&f.pause, "pause", 0, "")
+func changeCluster(verb string, arguments []string) {
+	c := changes{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: workers}}}
+	flags := flag.NewFlagSet("probe "+verb, flag.ExitOnError)
+	flags.StringVar(&c.namespace, "namespace", "default", "")
+	flags.StringVar(&c.class, "class", "bash", "")
+	flags.IntVar(&c.number, "number", 1, "")
+	flags.DurationVar(&c.pause, "pause", 0, "")
 	pods := flags.String("pods", "", "")
 	flags.Usage = func() { log.Fatal(usage) }
 	_ = flags.Parse(arguments) // it ends the program by itself
 	if flags.NArg() != 2 {
 		log.Fatal(usage)
 	}
-	f.api, f.address = flags.Arg(0), flags.Arg(1)
-	if *pods == "" {
-		f.run(f.addIngress(time.Now().UnixNano()))
-	} else {
-		f.run(f.moveEndpoint(strings.Split(*pods, ",")))
+	c.api, c.address = flags.Arg(0), flags.Arg(1)
+	switch {
+	case verb == "fill":
+		c.fill(strings.Split(*pods, ","))
+	case *pods == "":
+		c.follow(c.addIngress(time.Now().UnixNano()))
+	default:
+		c.follow(c.moveEndpoint(strings.Split(*pods, ",")))
 	}
 }
 
