@@ -109,7 +109,7 @@ func (c *changes) addIngress(run int64) func(int) (string, string) {
 func (c *changes) moveEndpoint(pods []string) func(int) (string, string) {
 	return func(i int) (string, string) {
 		pod := pods[i%len(pods)]
-		c.send(http.MethodPut, "/apis/discovery.k8s.io/v1", "endpointslices/moving", slice("moving", []string{pod}))
+		c.send(http.MethodPut, "/apis/discovery.k8s.io/v1", "endpointslices/moving", slice("moving", "", []string{pod}))
 		return "moving.example", pod
 	}
 }
@@ -120,7 +120,7 @@ func (c *changes) fill(pods []string) {
 		// Without an address of its own, the Service costs nobody else in the cluster anything.
 		c.send(http.MethodPost, "/api/v1", "services", fmt.Sprintf(`{"apiVersion":"v1","kind":"Service","metadata":{"name":%q,"labels":{"bench":"probe"}},
 			"spec":{"clusterIP":"None","ports":[{"name":"web","port":80,"targetPort":8080}]}}`, name))
-		c.send(http.MethodPost, "/apis/discovery.k8s.io/v1", "endpointslices", slice(name, pods))
+		c.send(http.MethodPost, "/apis/discovery.k8s.io/v1", "endpointslices", slice(name, "probe", pods))
 		c.send(http.MethodPost, "/apis/networking.k8s.io/v1", "ingresses", c.ingress(name, name))
 	})
 	reach(c.number, c.address)
@@ -153,11 +153,11 @@ func (c *changes) ingress(name, service string) string {
 		"backend":{"service":{"name":%q,"port":{"number":80}}}}]}}]}}`, name, c.class, name, service)
 }
 
-func slice(service string, pods []string) string {
+func slice(service, label string, pods []string) string {
 	return fmt.Sprintf(`{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{"name":%q,
-		"labels":{"bench":"probe","kubernetes.io/service-name":%q}},"addressType":"IPv4",
+		"labels":{"bench":%q,"kubernetes.io/service-name":%q}},"addressType":"IPv4",
 		"ports":[{"name":"web","port":8080,"protocol":"TCP"}],"endpoints":[{"addresses":["%s"],"conditions":{"ready":true}}]}`,
-		service, service, strings.Join(pods, `"],"conditions":{"ready":true}},{"addresses":["`))
+		service, label, service, strings.Join(pods, `"],"conditions":{"ready":true}},{"addresses":["`))
 }
 
 func (c *changes) send(method, group, what, object string) {
