@@ -41,8 +41,10 @@ api_server_answers() {
   timeout 2 kubectl get --raw /readyz
 }
 
-no_kubectl_runs() { # POD
-  kubectl -n bash-ingress exec "$1" -- bash -c '! grep -qs kubectl /proc/[0-9]*/comm'
+# But for the one that is the proxy.
+no_kubectl_hangs() { # POD
+  # shellcheck disable=SC2016 # the dollar signs are for the pod
+  kubectl -n bash-ingress exec "$1" -- bash -c 'for of in $(grep -ls kubectl /proc/[0-9]*/comm); do grep -qsz "^proxy$" "${of%comm}cmdline" || exit 1; done'
 }
 
 outage() { # SECONDS BEGIN END
@@ -57,7 +59,7 @@ outage() { # SECONDS BEGIN END
   wait_for 20 always_status 200 after.example /
   echo "a new route $(since "$returned") ms after the API server's return"
   for pod in "${pods[@]}"; do
-    wait_for 20 no_kubectl_runs "$pod"
+    wait_for 20 no_kubectl_hangs "$pod"
     wait_for 20 eval "kubectl -n bash-ingress logs $pod --since $(($1 + 60))s | grep -q 'the poll succeeds again'"
   done
   kubectl -n e2e delete ingress after
