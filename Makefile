@@ -1,7 +1,7 @@
 # The verbs of this repository. `make help` explains them.
 
 .DEFAULT_GOAL := help
-.PHONY: demo demo-down test test-unit test-e2e test-faults lint image deploy cluster-up cluster-down update-golden help
+.PHONY: demo demo-down test test-unit test-e2e test-faults bench bench-quick lint image deploy cluster-up cluster-down update-golden help
 
 demo: ## start a cluster with the controller and two applications, and show what to try
 	test/demo/demo up
@@ -20,6 +20,12 @@ test-e2e: ## run the real image in a real cluster (CLUSTER=kind|minikube|embedde
 
 test-faults: ## the faults among them, as long as they may last
 	FAULTS=long test/run faults
+
+bench: ## measure how fast traffic follows, and what the controller costs, on the embedded cluster
+	test/bench/bench
+
+bench-quick: ## the same in some minutes, once instead of three times
+	test/bench/bench quick
 
 lint: ## check the files without running them
 	test/run lint
