@@ -65,20 +65,11 @@ outage() { # SECONDS BEGIN END
   kubectl -n e2e delete ingress after
 }
 
-# The route that was made to see the end of it costs two reloads more. And if a node's heartbeats could not be told for
-# most of a minute, then Kubernetes itself took all pods on it for not ready, until it heard of the node again.
+# The route that was made to see the end of it costs two reloads more.
 survive() { # SECONDS BEGIN END
-  local heard but='/reloads/d'
-  heard=$(nodes_heard)
   serves_on outage "$@"
   for pod in "${pods[@]}"; do wait_for 30 is_settled "$pod"; done
-  [[ $heard == "$(nodes_heard)" ]] || but+='; s/"[^"]*Z"//g'
-  assert_equal "$(sed "$but" <<<"$before")" "$(state | sed "$but")"
-}
-
-# Since when the nodes are ready without a break.
-nodes_heard() {
-  kubectl get nodes -o jsonpath='{.items[*].status.conditions[?(@.type=="Ready")].lastTransitionTime}'
+  assert_equal "$(sed /reloads/d <<<"$before")" "$(state | sed /reloads/d)"
 }
 
 on_embedded() {
