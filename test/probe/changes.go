@@ -105,12 +105,12 @@ func (c *changes) addIngress(run int64) func(int) (string, string) {
 }
 
 // moveEndpoint lets the EndpointSlice "moving" name each of the pods in turn. A pod
-// answers with its address.
+// answers with its address, in a line.
 func (c *changes) moveEndpoint(pods []string) func(int) (string, string) {
 	return func(i int) (string, string) {
 		pod := pods[i%len(pods)]
 		c.send(http.MethodPut, "/apis/discovery.k8s.io/v1", "endpointslices/moving", slice("moving", "", []string{pod}))
-		return "moving.example", pod
+		return "moving.example", pod + "\n"
 	}
 }
 

@@ -8,7 +8,8 @@ teardown() {
 
 # In a process group of its own, as the controller starts it.
 start_doorbell() {
-  setsid "$bin/doorbell" >"$dir/rings" 2>"$dir/doorbell.log" 3>&- &
+  mkdir -p "$STATE_DIR"
+  setsid "$bin/doorbell" "$STATE_DIR/proxy" >"$dir/rings" 2>"$dir/doorbell.log" 3>&- &
   doorbell=$!
   wait_for 15 test -e "$STATE_DIR/proxy"
 }
@@ -16,7 +17,7 @@ start_doorbell() {
 # Prints the status of the answer.
 ask_proxy() { # PATH [CURL_OPTION...]
   local port prefix
-  read -r port prefix <"$STATE_DIR/proxy"
+  read -r port prefix _ <"$STATE_DIR/proxy"
   curl -s -o /dev/null -w '%{http_code}' "${@:2}" "http://127.0.0.1:$port$prefix$1"
 }
 
@@ -49,7 +50,7 @@ has_rung() { # TIMES
   assert_equal 403 "$(ask_proxy /api/v1/services/apple)"
   assert_equal 403 "$(ask_proxy /api/v1/services -X POST)"
   assert_equal 403 "$(ask_proxy /api/v1/services -H 'Host: elsewhere.example')"
-  read -r port prefix <"$STATE_DIR/proxy"
+  read -r port prefix _ <"$STATE_DIR/proxy"
   assert_equal 404 "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/api/v1/services")"
   assert_equal "127.0.0.1:$port" "$(ss -Hltn "sport = :$port" | awk '{ print $4 }')"
 }
@@ -125,8 +126,8 @@ assert_refused() { # MESSAGE_PART
   start_api rules
   : >"$dir/nothing-known"
   start_doorbell
-  read -r port prefix <"$STATE_DIR/proxy"
-  echo "$port /another" >"$STATE_DIR/proxy" # 404 for every path
+  read -r port prefix pid <"$STATE_DIR/proxy"
+  echo "$port /another $pid" >"$STATE_DIR/proxy" # 404 for every path
   "$bin/fetch" "$dir/nothing-known" | assert_json '.services.kind' '"ServiceList"'
 }
 
@@ -143,6 +144,32 @@ assert_refused() { # MESSAGE_PART
   assert_equal 200 "$(ask_proxy /api/v1/services)"
 }
 
+@test "a proxy that hangs is ended, and another takes its place" {
+  start_api rules
+  : >"$dir/nothing-known"
+  export READ_SECONDS=1
+  start_doorbell
+  before=$(<"$STATE_DIR/proxy")
+  kill -STOP "${before##* }"
+  assert_refused 'no answer within 1 s'
+  wait_for 15 is_another_proxy "$before"
+  "$bin/fetch" "$dir/nothing-known" | assert_json '.services.kind' '"ServiceList"'
+}
+
+@test "a doorbell that is run by hand leaves that of the controller alone, and nothing behind" {
+  start_api rules
+  start_doorbell
+  before=$(<"$STATE_DIR/proxy")
+  "$bin/doorbell" >"$dir/rings-by-hand" 3>&- &
+  by_hand=$!
+  wait_for 15 test -s "$dir/rings-by-hand"
+  assert_equal "$before" "$(<"$STATE_DIR/proxy")"
+  of_hand=$(pgrep -P "$by_hand" kubectl)
+  kill -TERM "$by_hand"
+  wait "$by_hand" || true
+  wait_for 15 test ! -e "/proc/$of_hand"
+}
+
 is_another_proxy() { # OLD_ONE
   [[ -s $STATE_DIR/proxy && $(<"$STATE_DIR/proxy") != "$1" ]]
 }
@@ -153,7 +180,7 @@ is_another_proxy() { # OLD_ONE
   start_doorbell
   wait_for 30 refused_twice
   assert_equal 4 "$(wc -l <"$dir/doorbell.log")"
-  grep -q 'may not watch ingresses (HTTP/1.0 403 Forbidden), so their changes are seen at the next poll' "$dir/doorbell.log"
+  grep -q 'cannot watch ingresses (HTTP/1.0 403 Forbidden), so their changes are seen at the next poll' "$dir/doorbell.log"
 }
 
 refused_twice() {
@@ -196,9 +223,21 @@ is_empty() { # FIFO
   ! read -r -t 0.01 3<>"$1" <&3
 }
 
-@test "with DOORBELL=off, each read is a kubectl" {
+@test "with DOORBELL=off, there is no doorbell and no proxy" {
   start_api rules
   start_controller DOORBELL=off
-  assert_equal '' "$(pgrep -f 'kubectl proxy' -g "$controller")"
-  run ! test -e "$STATE_DIR/proxy"
+  assert_equal '' "$(pgrep -P "$controller" -f bin/doorbell)"
+  assert_equal '' "$(cat "$STATE_DIR/proxy" 2>&1 >/dev/null | grep -v 'No such file')"
+}
+
+@test "after a poll that failed, the next one comes at once, although nobody rings" {
+  start_pods
+  start_api rules
+  start_controller DOORBELL=off POLL_SECONDS=600
+  touch "$api/forbidden"
+  cluster_is rules '.ingresses.items[0].spec.rules[0].host = "new.example"'
+  echo >"$STATE_DIR/bell"
+  wait_for 15 logged 'this poll failed in fetch'
+  rm "$api/forbidden"
+  wait_for 15 served new.example /apple apple-
 }
