@@ -151,7 +151,7 @@ assert_refused() { # MESSAGE_PART
   start_doorbell
   before=$(<"$STATE_DIR/proxy")
   kill -STOP "${before##* }"
-  assert_refused 'no answer within 1 s'
+  "$bin/fetch" "$dir/nothing-known" >/dev/null || true # a watch may have noticed before
   wait_for 15 is_another_proxy "$before"
   "$bin/fetch" "$dir/nothing-known" | assert_json '.services.kind' '"ServiceList"'
 }
@@ -209,14 +209,18 @@ tried_again() {
   wait_for 15 served new.example /apple apple-
 }
 
-@test "five thousand rings are a few polls" {
+@test "five thousand rings at once are one poll" {
   start_api rules
   start_controller DOORBELL=off POLL_SECONDS=600
-  polls=$(metric polls_total)
+  wait_for 15 polled_since 1
+  loop=$(pgrep -P "$controller" -f ingress-controller)
+  kill -STOP "$loop"
   printf '%.0s\n' {1..5000} >"$STATE_DIR/bell"
+  polls=$(metric polls_total)
+  kill -CONT "$loop"
   wait_for 15 polled_since "$((polls + 1))"
   wait_for 15 is_empty "$STATE_DIR/bell"
-  (($(metric polls_total) <= polls + 3))
+  (($(metric polls_total) <= polls + 2)) # one may just have begun
 }
 
 is_empty() { # FIFO

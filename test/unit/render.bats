@@ -28,7 +28,7 @@ golden() { # FIXTURE
   conf=$(model rules | WORKER_PROCESSES=7 IDLE_SECONDS=77 ACCESS_LOG=json LISTEN_IPV6=off "$bin/render")
   assert_contains "$conf" 'worker_processes 7;'
   assert_contains "$conf" 'proxy_read_timeout 77s;'
-  assert_contains "$conf" 'access_log /dev/stdout json;'
+  assert_contains "$conf" 'access_log /dev/stdout json buffer=4k flush=100ms;'
   refute_contains "$conf" 'listen [::]'
   assert_contains "$(ACCESS_LOG=off "$bin/render" <<<'{}')" 'access_log off;'
 }
