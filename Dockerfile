@@ -21,8 +21,8 @@ COPY templates/ /opt/bash-ingress/templates/
 
 # With PATH, `kubectl exec ... -- fetch` runs a single step. HOME is where kubectl looks for its
 # files: the root file system is read-only in the pod, and /tmp is not.
-# A kubectl here lives for some 50 ms, but for that of doorbell. To collect garbage in that time would be a fifth of its
-# work, so it does so only when it has used much memory (two settings of Go).
+# A kubectl here lives for some 50 ms, but for that of doorbell, which has a setting of its own. To
+# collect garbage in that time was a fifth of its work, so it waits for much memory (GOGC, GOMEMLIMIT).
 ENV PATH=/opt/bash-ingress/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     HOME=/tmp \
     GOGC=off \
