@@ -71,10 +71,10 @@ change_pods() { # REPLICAS
 
 # How long the pod's container went on after it was told to end: by what the API
 # server showed of the pod, from the first time on that it had a deletionTimestamp.
-seconds_to_end() { # FILE
-  jq -s 'map(select(.metadata.deletionTimestamp))
-    | (first.metadata | (.deletionTimestamp | fromdate) - .deletionGracePeriodSeconds) as $told
-    | (last.status.containerStatuses[0].state.terminated.finishedAt | fromdate) - $told' "$1"
+seconds_to_end() { # FILE   a line for each change: DELETION_TIMESTAMP GRACE_SECONDS FINISHED_AT
+  jq -Rn '[inputs | select(startswith(" ") | not) | split(" ")]
+    | (first | (.[0] | fromdate) - (.[1] | tonumber)) as $told
+    | (last[2] | fromdate) - $told' "$1"
 }
 
 @test "a controller pod that is deleted answers the requests that it has, and then ends" {
@@ -83,7 +83,8 @@ seconds_to_end() { # FILE
   pod=$(controller_pods | head -n 1)
   drain=$(kubectl -n bash-ingress get "$pod" -o json | jq -r '.spec.containers[0].env[] | select(.name == "DRAIN_SECONDS").value')
   delete_pod() {
-    kubectl -n bash-ingress get "$pod" --watch -o json >"$BATS_TEST_TMPDIR/pod" 3>&- &
+    kubectl -n bash-ingress get "$pod" --watch -o jsonpath='{.metadata.deletionTimestamp} {.metadata.deletionGracePeriodSeconds} {.status.containerStatuses[0].state.terminated.finishedAt}{"\n"}' \
+      >"$BATS_TEST_TMPDIR/pod" 3>&- &
     kubectl -n bash-ingress delete "$pod"
     kill "$!"
   }
