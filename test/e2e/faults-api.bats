@@ -29,11 +29,6 @@ serves_on() { # COMMAND...
   lose_nothing '-rate 100' "$(address_with_port)" fruit.example /apple "$@"
 }
 
-# Prints the milliseconds since an earlier $EPOCHREALTIME.
-since() { # EPOCHREALTIME
-  echo "$(((${EPOCHREALTIME/./} - ${1/./}) / 1000))"
-}
-
 # --- the API server is not there
 
 # Fails unless the API server answers, and soon: while it is stopped, kubectl would wait for long.
@@ -57,7 +52,7 @@ outage() { # SECONDS BEGIN END
   returned=$EPOCHREALTIME
   create_ingress after 'after.example/=backend:80'
   wait_for 20 always_status 200 after.example /
-  echo "a new route $(since "$returned") ms after the API server's return"
+  echo "# a new route was live $(since "$returned") ms after the API server's return" >&3
   for pod in "${pods[@]}"; do
     wait_for 20 no_kubectl_hangs "$pod"
     wait_for 20 eval "kubectl -n bash-ingress logs $pod --since $(($1 + 60))s | grep -q 'the poll succeeds again'"

@@ -81,12 +81,6 @@ large_ingress() { # NAME RULES PATHS LENGTH
         {path: ("/\(.)" + ("x" * ($length - 5) // "")), pathType: "Prefix", backend: {service: {name: "backend", port: {number: 80}}}}]}}]}}'
 }
 
-many_ingresses() { # NUMBER
-  jq -n --argjson number "$1" '{apiVersion: "v1", kind: "List", items: [range($number) |
-    {apiVersion: "networking.k8s.io/v1", kind: "Ingress", metadata: {namespace: "e2e", name: "many-\(.)"}, spec: {ingressClassName: "bash",
-      rules: [{host: "many-\(.).example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "backend", port: {number: 80}}}}]}}]}}]}'
-}
-
 @test "thousands of Ingresses, one with 4,000 rules and one of a megabyte, are served, and changes among them follow" {
   restarts=$(kubectl -n bash-ingress get pods -l "$controller_label" -o jsonpath='{.items[*].status.containerStatuses[*].restartCount}')
   many_ingresses "$(lasting 500 5000)" | kubectl create -f - >/dev/null

@@ -118,11 +118,14 @@ refused_ingresses() {
 }
 
 @test "an Ingress that nginx refuses harms nobody else, is named in log, Event and metric, and returns when it is mended" {
+  many_ingresses "$(lasting 1 1000)" | kubectl create -f - >/dev/null
   break_templates
   kubectl -n e2e create ingress long --class bash --rule 'long.example/=backend:80' --dry-run=client -o json |
     jq '.spec.rules[0].http.paths[0].path = "/" + "x" * 5000' | kubectl create -f -
+  began=$EPOCHREALTIME
   create_ingress beside 'beside.example/=backend:80'
   wait_for 20 always_status 200 beside.example /
+  echo "# beside $(lasting 1 1000) others, another Ingress was live after $(since "$began") ms" >&3
   wait_for 20 eval 'kubectl -n e2e get events | grep "RefusedByNginx" | grep -q "too long parameter"'
   wait_for 20 eval '[[ $(refused_ingresses) == 1 ]]'
   wait_for 10 eval 'controller_logs | grep -q "Ingress e2e/long: nothing of it is served, because nginx refuses it: too long parameter"'

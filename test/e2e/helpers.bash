@@ -69,6 +69,11 @@ admin() { # POD PATH   asks that controller pod, through the API server
   kubectl get --raw "/api/v1/namespaces/bash-ingress/pods/${1#pod/}:10254/proxy/$2"
 }
 
+# Prints the milliseconds since an earlier $EPOCHREALTIME.
+since() { # EPOCHREALTIME
+  echo "$(((${EPOCHREALTIME/./} - ${1/./}) / 1000))"
+}
+
 metric() { # POD NAME
   admin "$1" metrics | sed -n "s/^bash_ingress_$2 //p"
 }
@@ -84,6 +89,13 @@ has_address() { # NAME
 create_ingress() { # NAME RULE...   as `kubectl create ingress` takes them
   local rules=("${@:2}")
   kubectl -n e2e create ingress "$1" --class bash "${rules[@]/#/--rule=}"
+}
+
+# Prints a List of Ingresses, each with a host of its own.
+many_ingresses() { # NUMBER
+  jq -n --argjson number "$1" '{apiVersion: "v1", kind: "List", items: [range($number) |
+    {apiVersion: "networking.k8s.io/v1", kind: "Ingress", metadata: {namespace: "e2e", name: "many-\(.)"}, spec: {ingressClassName: "bash",
+      rules: [{host: "many-\(.).example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "backend", port: {number: 80}}}}]}}]}}]}'
 }
 
 # Runs COMMAND under a load, such as '-rate 500 -post' (test/probe has a list), and
