@@ -6,6 +6,17 @@ include "kubernetes";
 def annotation($name):
   .metadata.annotations["nginx.ingress.kubernetes.io/\($name)"];
 
+# input: an Ingress / output: text that is another one when it asks for something else, or when it was made anew
+#
+# Its resourceVersion changes with its status, too. Its generation does not, but nor does it with annotations.
+def version:
+  if .metadata.generation == null then .metadata.resourceVersion // ""
+  else "\(.metadata.uid) \(.metadata.generation)"
+    + if .metadata.annotations == null then ""
+      else [" \(annotation("ssl-redirect", "force-ssl-redirect", "backend-protocol"))"[:10]] | add
+      end
+  end;
+
 # input: an Ingress / output: true, false, or null if the annotation is not there or has another value
 def flag($name):
   {"true": true, "false": false}[annotation($name) // ""];

@@ -11,7 +11,7 @@ def listed($verb):
   else "\($verb) \(.[:8] | join(", "))\(if length > 8 then " and \(length - 8) more" else "" end)"
   end;
 
-# input: - / output: one line; $old and $new are {"Kind namespace/name": resourceVersion}
+# input: - / output: one line; $old and $new are {"Kind namespace/name": version}
 def objects($old; $new):
   [ ([$new | keys[] | select($old[.] == null)] | listed("added")),
     ([$new | keys[] | select($old[.] != null and $old[.] != $new[.])] | listed("changed")),

@@ -4,7 +4,7 @@
 # args:   $class, $controller: which Ingresses are ours
 #         $default_secret: "namespace/name" of the Secret for hosts without a certificate, or ""
 #         $ssl_redirect: "on" or "off", what counts for Ingresses that do not say it
-#         $refused: [{"namespace/name": {resourceVersion, message}, ...}], the Ingresses that nginx refuses; or []
+#         $refused: [{"namespace/name": {version, message}, ...}], the Ingresses that nginx refuses; or []
 # output: {
 #   servers: [{host, locations: [{path, pathType, ingress, upstream}                   served by pods
 #                              | {path, pathType, ingress, status, reason, message}  an error of ours
@@ -16,7 +16,7 @@
 #   certificates: [{host, files: [a key pair for each algorithm]}],
 #   defaultCertificate: a file, or null for the one that is made at start,
 #   problems: [{ingress, reason, message}],
-#   objects: {"Kind namespace/name": resourceVersion}      all that this was made of
+#   objects: {"Kind namespace/name": version}      all that this was made of
 # }
 # host "" is any host that no other server has. pathType is Exact, Prefix, or
 # Default: what no path of the host matches; with nobody to serve it, it is a 404.
@@ -44,7 +44,7 @@ include "tls";
 def whole_refusal:
   if .metadata | (.namespace | is_name) and (.name | is_name) | not then
     refusal(null; "NameRefused"; "the Ingress with namespace \(.metadata.namespace | quoted) and name \(.metadata.name | quoted) is not served")
-  elif .metadata.resourceVersion == ($refused[0][key].resourceVersion // false) then
+  elif $refused != [] and $refused[0][key].version == version then
     refusal(key; "RefusedByNginx"; "nothing of it is served, because nginx refuses it: \($refused[0][key].message)")
   else empty
   end;
@@ -197,10 +197,10 @@ def slice_refusals($slices):
   | select(any($slices[.service][]?; .addressType == "FQDN"))
   | refusal(.ingress; "FQDNNotServed"; "Service \(.service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere");
 
-# input: [winner] / output: {"Kind namespace/name": resourceVersion, ...} of all that counts
+# input: [winner] / output: {"Kind namespace/name": version, ...} of all that counts
 def objects($ingresses; $services; $slices; $certificates):
   def entry($kind): {"\($kind) \(key)": (.metadata.resourceVersion // "")};
-  [ ($ingresses[] | entry("Ingress")),
+  [ ($ingresses[] | {"Ingress \(key)": version}),
     ( [.[].service // empty] | unique[]
       | ($services[.] // empty | entry("Service")), ($slices[.][]? | entry("EndpointSlice")) ),
     ($certificates[] | {"Secret \(.secret)": .resourceVersion})

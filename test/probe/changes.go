@@ -35,7 +35,7 @@ func (c *changes) follow(change func(i int) (host, wanted string)) {
 		time.Sleep(c.pause)
 		start := time.Now()
 		host, wanted := change(i)
-		if waitFor(c.address, host, wanted, 2*time.Millisecond, start.Add(lookFor)) {
+		if waitFor(c.address, host, wanted, 5*time.Millisecond, start.Add(lookFor)) {
 			took = append(took, float64(time.Since(start).Microseconds())/1000)
 		}
 	}

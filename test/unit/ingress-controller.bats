@@ -48,6 +48,27 @@ poll_more() { # POLLS
   assert_equal "$workers" "$(pgrep -P "$(<"$STATE_DIR/nginx.pid")")"
 }
 
+snapshot_has() { # TEXT
+  grep -q "$1" "$STATE_DIR/live/snapshot.json"
+}
+
+@test "the addresses that are written into Ingresses cost no routing anew, and are no change that the log tells of" {
+  start_api rules
+  count_programs envsubst # render starts it
+  start_controller PATH="$dir/path:$PATH" LEASE_SECONDS=600
+  placed='(.ingresses.items[].metadata |= . + {uid: "u", generation: 1})'
+  cluster_is rules "$placed"
+  wait_for 15 snapshot_has '"generation":1'
+  poll_more 2
+  : >"$dir/started"
+  cluster_is rules "$placed | (.ingresses.items[] |= (.metadata.resourceVersion = \"300\" | .status.loadBalancer.ingress = [{ip: \"192.0.2.9\"}]))"
+  wait_for 15 snapshot_has 192.0.2.9
+  poll_more 2
+  assert_equal '' "$(<"$dir/started")"
+  cluster_is rules "$placed | (.ingresses.items[].metadata.resourceVersion = \"400\") | (.ingresses.items[0] |= (.metadata.generation = 2 | .spec.rules[0].host = \"new.example\"))"
+  wait_for 15 logged 'apply: new configuration: changed Ingress demo/fruit$'
+}
+
 failed_since() { # POLLS
   (($(metric failed_polls_total) >= $1))
 }

@@ -20,7 +20,7 @@ with_long_paths() { # NAME...
   snapshot rules "$(with_long_paths long longer)" >"$dir/snapshot"
   "$bin/isolate" <"$dir/snapshot" >"$dir/refused"
   assert_json 'keys' '["demo/long","demo/longer"]' <"$dir/refused"
-  assert_json '.["demo/long"].resourceVersion' '"100"' <"$dir/refused"
+  assert_json '.["demo/long"].version' '"100"' <"$dir/refused"
   assert_contains "$(<"$dir/refused")" 'too long parameter'
 }
 
@@ -41,7 +41,7 @@ NGINX
     spec: {rules: [{host: "\($name).example"}]}}]'
   mkdir -p "$STATE_DIR/live"
   model rules "$two | del(.ingresses.items[-1])" >"$STATE_DIR/live/model.json"
-  PATH=$dir/path:$PATH "$bin/isolate" < <(snapshot rules "$two") | assert_json . '{"demo/one":{"resourceVersion":"100","message":"they clash"}}'
+  PATH=$dir/path:$PATH "$bin/isolate" < <(snapshot rules "$two") | assert_json . '{"demo/one":{"version":"100","message":"they clash"}}'
 }
 
 @test "isolate names nobody when nginx takes the configuration" {
