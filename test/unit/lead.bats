@@ -45,7 +45,7 @@ KUBECTL
 }
 
 start_replica() { # NAME [COMMAND...]
-  "${by_clock[@]}" env POD_NAME="$1" STATE_DIR="$dir/$1" "$bin/lead" "${@:2}" >"$dir/$1.log" 2>&1 3>&- &
+  "${by_clock[@]}" env POD_NAME="$1" STATE_DIR="$dir/$1" "$bin/lead" "$dir/$1.file" "${@:2}" >"$dir/$1.log" 2>&1 3>&- &
   pids+=("$!")
 }
 
@@ -71,6 +71,20 @@ times_done() { # NAME
   assert_equal '1 0' "$(<"$dir/one/lead/state")"
   assert_equal '0 0' "$(<"$dir/two/lead/state")"
   assert_equal 'one leads now' "$(sed 's/.*: //' "$dir/one.log")"
+}
+
+@test "the leader does its work every few seconds, and at once when the file is replaced" {
+  start_replica one "$dir/work"
+  wait_for 15 leads one
+  wait_for 15 eval '(($(times_done one) >= 3))'
+  began=$SECONDS
+  for i in 1 2 3 4 5; do
+    before=$(times_done one)
+    echo "$i" >"$dir/new"
+    mv "$dir/new" "$dir/one.file"
+    wait_for 10 eval '(($(times_done one) > before))'
+  done
+  ((SECONDS - began < 14)) # with no file, five times take 15 s
 }
 
 @test "of replicas that want the Lease at the same moment, one gets it" {
