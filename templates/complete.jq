@@ -4,13 +4,16 @@
 # output: a sentence for each doubt; else "same" if the same routing follows as from $known; else nothing
 include "kubernetes";
 
-# input: a snapshot / output: it without what changes with each address that `publish` writes
-def deciding:
-  .ingresses.items |= map(del(.status, .metadata.resourceVersion, .metadata.managedFields));
+# input: an Ingress / output: what of it decides: all but its status, and what changes with that
+def deciding: [.spec, (.metadata | .namespace, .name, .uid, .creationTimestamp, .annotations)];
 
-# input: a snapshot / output: whether it differs from $known in that only
+# input: a snapshot / output: whether all that decides is as in $known; what is most often different is compared first
 def says_nothing_new:
-  $known != [] and del(.ingresses) == ($known[0] | del(.ingresses)) and deciding == ($known[0] | deciding);
+  . as $new
+  | $known[0] // empty
+  | (.ingresses.items | length) == ($new.ingresses.items | length)
+    and all("endpointSlices", "services", "ingressClasses", "certificates"; . as $key | $known[0][$key] == $new[$key])
+    and [.ingresses.items[] | deciding] == [$new.ingresses.items[] | deciding];
 
 [inputs] as $documents
 | if ($documents | length) != 1 then

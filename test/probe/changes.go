@@ -99,7 +99,7 @@ func answers(client *http.Client, address, host, wanted string) bool {
 func (c *changes) addIngress(run int64) func(int) (string, string) {
 	return func(i int) (string, string) {
 		name := fmt.Sprintf("follow-%d-%d", run, i)
-		c.send(http.MethodPost, "/apis/networking.k8s.io/v1", "ingresses", c.ingress(name, "bench"))
+		c.send(http.MethodPost, "/apis/networking.k8s.io/v1", "ingresses", c.ingress(name, "follow", "bench"))
 		return name + ".example", ""
 	}
 }
@@ -121,7 +121,7 @@ func (c *changes) fill(pods []string) {
 		c.send(http.MethodPost, "/api/v1", "services", fmt.Sprintf(`{"apiVersion":"v1","kind":"Service","metadata":{"name":%q,"labels":{"bench":"probe"}},
 			"spec":{"clusterIP":"None","ports":[{"name":"web","port":80,"targetPort":8080}]}}`, name))
 		c.send(http.MethodPost, "/apis/discovery.k8s.io/v1", "endpointslices", slice(name, "probe", pods))
-		c.send(http.MethodPost, "/apis/networking.k8s.io/v1", "ingresses", c.ingress(name, name))
+		c.send(http.MethodPost, "/apis/networking.k8s.io/v1", "ingresses", c.ingress(name, "probe", name))
 	})
 	reach(c.number, c.address)
 }
@@ -147,10 +147,10 @@ func each(number int, do func(i int)) {
 	wg.Wait()
 }
 
-func (c *changes) ingress(name, service string) string {
-	return fmt.Sprintf(`{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":%q,"labels":{"bench":"probe"}},
+func (c *changes) ingress(name, label, service string) string {
+	return fmt.Sprintf(`{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":%q,"labels":{"bench":%q}},
 		"spec":{"ingressClassName":%q,"rules":[{"host":"%s.example","http":{"paths":[{"path":"/","pathType":"Prefix",
-		"backend":{"service":{"name":%q,"port":{"number":80}}}}]}}]}}`, name, c.class, name, service)
+		"backend":{"service":{"name":%q,"port":{"number":80}}}}]}}]}}`, name, label, c.class, name, service)
 }
 
 func slice(service, label string, pods []string) string {
