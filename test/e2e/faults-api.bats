@@ -43,7 +43,7 @@ no_kubectl_hangs() { # POD
 }
 
 outage() { # SECONDS BEGIN END
-  local returned pod
+  local returned created pod
   undo+=("$3") # a second time, it does nothing
   eval "$2"
   sleep "$1"
@@ -51,8 +51,9 @@ outage() { # SECONDS BEGIN END
   wait_for 60 api_server_answers
   returned=$EPOCHREALTIME
   create_ingress after 'after.example/=backend:80'
+  created=$(since "$returned")
   wait_for 20 always_status 200 after.example /
-  echo "# a new route was live $(since "$returned") ms after the API server's return" >&3
+  echo "# after the API server's return, an Ingress was created within $created ms, and its route live within $(since "$returned") ms" >&3
   for pod in "${pods[@]}"; do
     wait_for 20 no_kubectl_hangs "$pod"
     wait_for 20 eval "kubectl -n bash-ingress logs $pod --since $(($1 + 60))s | grep -q 'the poll succeeds again'"
