@@ -1,0 +1,24 @@
+# The results of a benchmark as two tables in Markdown: what is measured from outside, and the ms of each step by size.
+# input: what results.jq makes
+def number: if . == null then "–" elif . >= 100 then round elif . >= 10 then . * 10 | round / 10 else . * 100 | round / 100 end;
+def line: "| \(join(" | ")) |";
+
+# input: [{row, peer, ...}] / output: lines
+def measures:
+  (["", "median", "least – greatest", "aim"], ["---", "---", "---", "---"] | line),
+  ( .[]
+    | ["\(.row)\(if .peer == "bash-ingress" then "" else " (\(.peer))" end)", "\(.median | number) \(.unit)",
+       "\(.min | number) – \(.max | number)", (if .peer == "bash-ingress" then .goal else "" end)]
+    | line );
+
+# input: [{step, size, median}] / output: lines; a column for each size, in the order in which they were measured
+def steps:
+  (reduce .[].size as $size ([]; if any(.[]; . == $size) then . else . + [$size] end)) as $sizes
+  | (["ms"] + $sizes, ["---", ($sizes[] | "---")] | line),
+    ( (reduce .[].step as $step ([]; if any(.[]; . == $step) then . else . + [$step] end))[] as $step
+      | [$step, (($sizes[]) as $size | [.[] | select(.step == $step and .size == $size).median][0] | number)]
+      | line );
+
+([.rows[] | select(.row | startswith("step ") | not)] | measures),
+"",
+([.rows[] | select(.row | startswith("step ")) | (.row | capture("^step (?<step>[^,]+), (?<size>.*)")) + {median}] | steps)
