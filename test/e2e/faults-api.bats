@@ -26,7 +26,7 @@ state() {
 
 # Keeps a load on the controller while COMMAND breaks something.
 serves_on() { # COMMAND...
-  lose_nothing '-rate 100' "$(address_with_port)" fruit.example /apple "$@"
+  lose_nothing "-rate $(lasting 100 300)" "$(address_with_port)" fruit.example /apple "$@"
 }
 
 # --- the API server is not there
