@@ -42,6 +42,11 @@ no_kubectl_hangs() { # POD
   kubectl -n bash-ingress exec "$1" -- bash -c 'for of in $(grep -ls kubectl /proc/[0-9]*/comm); do grep -qsz "^proxy$" "${of%comm}cmdline" || exit 1; done'
 }
 
+# Of the failures that the pod told of in this time, the last is over. (There may be none: it may have been busy with nginx.)
+tells_of_success() { # POD SECONDS
+  [[ $(kubectl -n bash-ingress logs "$1" --since "$2s" | grep -o 'this poll failed\|the poll succeeds again' | tail -n 1) != 'this poll failed' ]]
+}
+
 outage() { # SECONDS BEGIN END
   local returned created pod
   undo+=("$3") # a second time, it does nothing
@@ -56,8 +61,9 @@ outage() { # SECONDS BEGIN END
   echo "# after the API server's return, an Ingress was created within $created ms, and its route live within $(since "$returned") ms" >&3
   for pod in "${pods[@]}"; do
     wait_for 20 no_kubectl_hangs "$pod"
-    wait_for 20 eval "kubectl -n bash-ingress logs $pod --since $(($1 + 60))s | grep -q 'the poll succeeds again'"
+    wait_for 20 tells_of_success "$pod" "$(($1 + 60))"
   done
+  controller_logs --since "$(($1 + 60))s" | grep -q 'this poll failed'
   kubectl -n e2e delete ingress after
 }
 
