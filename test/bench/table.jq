@@ -21,4 +21,4 @@ def steps:
 
 ([.rows[] | select(.row | startswith("step ") | not)] | measures),
 "",
-([.rows[] | select(.row | startswith("step ")) | (.row | capture("^step (?<step>[^,]+), (?<size>.*)")) + {median}] | steps)
+([.rows[] | select(.row | startswith("step "))] | group_by(.peer)[] | map((.row | capture("^step (?<step>[^,]+), (?<size>.*)")) + {median}) | steps)

@@ -55,7 +55,7 @@ all_are_served() { # HOSTS_FILE
   assert_equal "$(sed -E 's|[.]example$||; s|^|e2e/|' "$hosts" | sort)" "$(jq -r .ingress "$BATS_TEST_TMPDIR/problems" | sort -u)"
   run env LC_ALL=C grep -n '[^ -~]' "$BATS_TEST_TMPDIR/problems"
   assert_equal '' "$output"
-  controller_logs --since 60s >"$BATS_TEST_TMPDIR/log"
+  for pod in $(controller_pods); do kubectl -n bash-ingress logs "$pod" --since 60s; done >"$BATS_TEST_TMPDIR/log"
   (($(grep -cE 'apply: Ingress e2e/hostile-.* \(PathRefused\)$' "$BATS_TEST_TMPDIR/log") > 50))
   run env LC_ALL=C grep -vnE '^[ -~]*$' "$BATS_TEST_TMPDIR/log"
   assert_equal '' "$output"

@@ -24,6 +24,18 @@ assert_refused() { # MESSAGE_PART
   assert_equal '' "$output"
 }
 
+@test "fetch prints nothing, and takes it for known, when only the status of an Ingress is new" {
+  start_api rules
+  "$bin/fetch" >"$dir/known"
+  cluster_is rules '.ingresses.items[0] |= (.metadata.resourceVersion = "300" | .status.loadBalancer.ingress = [{ip: "192.0.2.9"}])'
+  run "$bin/fetch" "$dir/known"
+  assert_equal '' "$output"
+  grep -q 192.0.2.9 "$dir/known"
+  cluster_is rules '.ingresses.items[0] |= (.metadata.resourceVersion = "301" | .metadata.annotations.some = "thing")'
+  run "$bin/fetch" "$dir/known"
+  assert_contains "$output" '"some":"thing"'
+}
+
 @test "fetch prints the new snapshot when one object differs from the known one" {
   start_api rules
   "$bin/fetch" >"$dir/known"

@@ -57,11 +57,28 @@ NGINX
 
 @test "isolate blames no Ingress when nginx fails for want of something" {
   mkdir "$dir/path"
-  printf '#!/bin/sh\necho "nginx: [emerg] malloc(16384) failed (12: Cannot allocate memory)" >&2; exit 1\n' >"$dir/path/nginx"
+  printf '#!/bin/sh\n[ "$1" != -v ] || exec nginx -v\necho "nginx: [emerg] malloc(16384) failed (12: Cannot allocate memory)" >&2; exit 1\n' |
+    sed "s|exec nginx|exec $(command -v nginx)|" >"$dir/path/nginx"
   chmod +x "$dir/path/nginx"
   PATH=$dir/path:$PATH run "$bin/isolate" < <(snapshot rules)
   assert_equal 1 "$status"
   assert_contains "$output" 'not because of an Ingress'
+  assert_contains "$output" 'Cannot allocate memory'
+}
+
+# Whether the route of the Ingress "long", which nginx refused, is there after the EDIT.
+is_routed() { # EDIT
+  snapshot rules "$edit | .ingresses.items[-1] |= ($1)" | "$bin/route" "$dir/refused" | jq 'any(.servers[]; .host == "long.example")'
+}
+
+@test "a refused Ingress is another version when it was changed or made anew, and not when only its status was" {
+  edit="$(with_long_paths long) | .ingresses.items[-1].metadata |= . + {uid: \"u\", generation: 1, annotations: {}}"
+  snapshot rules "$edit" | "$bin/isolate" >"$dir/refused"
+  assert_equal false "$(is_routed .)"
+  assert_equal false "$(is_routed '.metadata.resourceVersion = "999" | .status.loadBalancer.ingress = [{ip: "192.0.2.9"}]')"
+  assert_equal true "$(is_routed '.metadata.generation = 2')"
+  assert_equal true "$(is_routed '.metadata.uid = "another"')"
+  assert_equal true "$(is_routed '.metadata.annotations["nginx.ingress.kubernetes.io/backend-protocol"] = "GRPC"')"
 }
 
 @test "route leaves out a refused Ingress until it is another version" {
