@@ -16,9 +16,9 @@ def string: "\"\(harmless)\"";
 #
 # max_fails=0: which pods can serve is for Kubernetes to say. keepalive_timeout:
 # many servers close an idle connection after 5 s, perhaps just when a request
-# is on its way, so nginx must be the first. keepalive: with 32, 64 busy clients had
-# a third fewer requests/s, since two workers do not share them evenly; 128 gives
-# no more, and takes 15 MB for 1,000 upstreams.
+# is on its way, so nginx must be the first. keepalive: in test/bench/tuning, 64 busy
+# clients had a third fewer requests/s with 32, and no more with 128, which takes
+# 10 MB more for 1,000 upstreams.
 def upstream_block:
   "  upstream \(.name | string) {",
   (.endpoints[] | "    server \(string) max_fails=0;"),
