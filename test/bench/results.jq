@@ -5,11 +5,11 @@ def middle: sort | .[length / 2 | floor];
 def order: to_entries | group_by(.value | [.row, .peer]) | sort_by(.[0].key) | map(map(.value));
 # Each number of a peer, divided by that of $baseline from the same round.
 def ratios:
-  [.[] | select(.unit == "/s")] as $all
+  map(select(.unit == "/s")) | group_by(.row)[] | . as $all
   | [$all[] | select(.peer == $baseline).value] as $base
   | [$all[] | .peer | select(. != $baseline)] | unique[] as $peer
   | [[$all[] | select(.peer == $peer)], $base] | transpose[] | select(.[0].value and .[1])
-  | .[0] + {row: "requests/s, of \($baseline)\u0027s", unit: "", goal: "≥ 0.97", value: (.[0].value / .[1] * 1000 | floor / 1000)};
+  | .[0] + {row: "of \($baseline)\u0027s \(.[0].row)", unit: "", goal: "≥ 0.97", value: (.[0].value / .[1] * 1000 | floor / 1000)};
 { quick: ($quick != ""), cpus: ($cpus | tonumber), load: ($load | tonumber),
   rows: [ ([.[] | select(.unit == "/s")] + [ratios] + [.[] | select(.unit != "/s")]) | order[]
           | map(select(.value != null)) as $valid

@@ -58,24 +58,23 @@ func waitFor(address, host, wanted string, every time.Duration, end time.Time) b
 	defer tick.Stop()
 	for time.Now().Before(end) {
 		select {
+		case asking <- true:
+			go func() {
+				defer func() { <-asking }()
+				if answers(client, address, host, wanted) {
+					select {
+					case seen <- true:
+					default:
+					}
+				}
+			}()
+		default: // so many have no answer yet
+		}
+		select {
 		case <-seen:
 			return true
 		case <-tick.C:
 		}
-		select {
-		case asking <- true:
-		default:
-			continue // so many have no answer yet
-		}
-		go func() {
-			defer func() { <-asking }()
-			if answers(client, address, host, wanted) {
-				select {
-				case seen <- true:
-				default:
-				}
-			}
-		}()
 	}
 	return false
 }
@@ -126,7 +125,12 @@ func (c *changes) fill(pods []string) {
 	reach(c.number, c.address)
 }
 
+// reach waits until all hosts answer. While the first does not, the others are not asked: a
+// controller that starts has other things to do.
 func reach(number int, address string) {
+	if number > 0 {
+		waitFor(address, "many-0.example", "", 5*time.Millisecond, time.Now().Add(5*lookFor))
+	}
 	each(number, func(i int) {
 		host := fmt.Sprintf("many-%d.example", i)
 		if !waitFor(address, host, "", 50*time.Millisecond, time.Now().Add(5*lookFor)) {
