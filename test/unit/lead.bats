@@ -87,6 +87,13 @@ times_done() { # NAME
   ((SECONDS - began < 10)) # without the file, it would be 12 at least
 }
 
+@test "who polls less often does that work less often, too" {
+  for seconds in 0.5:3 1:3 3.5:3 30:30; do
+    next=$(POLL_SECONDS=${seconds%:*} bash -c 'source "$1" && mkdir -p "$folder" && : >"$folder/log" && tell 0 && echo "$((next_run - $(uptime)))"' _ "$bin/lead")
+    ((next == ${seconds#*:} || next == ${seconds#*:} - 1))
+  done
+}
+
 @test "of replicas that want the Lease at the same moment, one gets it" {
   for name in a b c d; do start_replica "$name" "$dir/work"; done
   wait_for 15 eval 'leads "$(holder)"'
