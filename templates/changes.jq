@@ -1,9 +1,9 @@
 # What is different between two routing models, in words.
 #
 # input:  the old model, then the new one ({} for none)
-# args:   $about: "objects" or "problems"; $most: the greatest number of problems to print
-# output: objects:  one line that names the objects added, changed and removed
-#         problems: a line for each problem that is new, and for each that is gone
+# args:   $most: the greatest number of problems to print
+# output: one line that names the objects added, changed and removed; then a line for
+#         each problem that is new, and for each that is gone
 
 # input: [name] / output: "added a, b and 3 more", or nothing for none
 def listed($verb):
@@ -31,6 +31,5 @@ def problems($old; $new):
   | .[:$most][], (length - $most | select(. > 0) | "and \(.) problems more");
 
 . as $old | input as $new
-| if $about == "objects" then objects($old.objects // {}; $new.objects // {})
-  else problems($old.problems // [] | sentences; $new.problems // [] | sentences)
-  end
+| objects($old.objects // {}; $new.objects // {}),
+  problems($old.problems // [] | sentences; $new.problems // [] | sentences)

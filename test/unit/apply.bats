@@ -30,6 +30,22 @@ apply() { # FIXTURE [EDIT]
   assert_equal "$workers" "$(pgrep -P "$(<"$STATE_DIR/nginx.pid")")"
 }
 
+workers() {
+  pgrep -P "$(<"$STATE_DIR/nginx.pid")" | sort
+}
+
+@test "at each reload as many new workers take the place of the old ones, and nobody starts those again" {
+  serve rules
+  first=$(workers)
+  for round in 1 2 3 4 5; do
+    before=$(workers)
+    run apply rules ".ingresses.items[0].spec.rules[0].host = \"round-$round.example\""
+    assert_contains "$output" "server_name \"round-$round.example\""
+    wait_for 5 eval '[[ -z $(comm -12 <(echo "$before") <(workers)) ]]'
+  done
+  assert_equal "$(wc -l <<<"$first")" "$(workers | wc -l)"
+}
+
 @test "a problem is told when it comes and when it goes, once" {
   serve rules
   run apply broken
