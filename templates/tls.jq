@@ -54,7 +54,8 @@ def wishes($ingress; $rule_hosts; $certificates):
 
 # input: an Ingress / output: the wishes and refusals of all its spec.tls, of which there may not be too many
 def all_wishes($certificates):
-  key as $ingress
+  select(.spec.tls)
+  | key as $ingress
   | rule_hosts as $rule_hosts
   | [limit(5001; [.spec.tls[]? | {hosts, secretName}] | unique[] | wishes($ingress; $rule_hosts; $certificates))]
   | .[:5000][],
@@ -83,10 +84,13 @@ def host_certificates($owners):
 
 # input: [Ingress, the oldest first] / output: {host, files} for each host with a certificate, and refusals
 def certificates($certificates):
-  owners as $owners
+  . as $ingresses
   | [.[] | all_wishes($certificates)]
   | (.[] | select(.reason)),
-    (map(select(.reason | not)) | group_by(.host)[] | host_certificates($owners));
+    ( map(select(.reason | not))
+      | select(. != []) # else the owners need not be found
+      | ($ingresses | owners) as $owners
+      | group_by(.host)[] | host_certificates($owners) );
 
 # input: anything / output: the file of the default certificate, or a refusal; nothing if none is given
 def default_certificate($secret; $certificates):
