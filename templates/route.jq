@@ -1,10 +1,10 @@
 # Snapshot in, routing model out: every decision about who serves which request.
 #
-# input:  {ingresses, ingressClasses, services, endpointSlices, certificates}, as fetch read them
+# input:  {ingresses, ingressClasses, services, endpointSlices, certificates}, as fetch read them;
+#         then perhaps {"namespace/name": {version, message}, ...}: the Ingresses that nginx refuses
 # args:   $class, $controller: which Ingresses are ours
 #         $default_secret: "namespace/name" of the Secret for hosts without a certificate, or ""
 #         $ssl_redirect: "on" or "off", what counts for Ingresses that do not say it
-#         $refused: [{"namespace/name": {version, message}, ...}], the Ingresses that nginx refuses; or []
 # output: {
 #   servers: [{host, locations: [{path, pathType, ingress, upstream}                   served by pods
 #                              | {path, pathType, ingress, status, reason, message}  an error of ours
@@ -41,11 +41,11 @@ include "tls";
 # input: an Ingress / output: why nothing of it is served; nothing if it is
 #
 # The API server sees to it that names are names. But nginx.conf has them, so that is not relied on.
-def whole_refusal:
+def whole_refusal($refused):
   if .metadata | (.namespace | is_name) and (.name | is_name) | not then
     refusal(null; "NameRefused"; "the Ingress with namespace \(.metadata.namespace | quoted) and name \(.metadata.name | quoted) is not served")
-  elif $refused != [] and $refused[0][key].version == version then
-    refusal(key; "RefusedByNginx"; "nothing of it is served, because nginx refuses it: \($refused[0][key].message)")
+  elif $refused != {} and $refused[key].version == version then
+    refusal(key; "RefusedByNginx"; "nothing of it is served, because nginx refuses it: \($refused[key].message)")
   else empty
   end;
 
@@ -207,9 +207,10 @@ def objects($ingresses; $services; $slices; $certificates):
   ] | add // {};
 
 input # and not `.`: no input at all must be an error
+| ([inputs] | add // {}) as $refused
 | our_ingresses($class; $controller) as $ours
-| [$ours[] | whole_refusal] as $wholly_refused
-| (if $wholly_refused == [] then $ours else [$ours[] | select([whole_refusal] == [])] end) as $ingresses
+| [$ours[] | whole_refusal($refused)] as $wholly_refused
+| (if $wholly_refused == [] then $ours else [$ours[] | select([whole_refusal($refused)] == [])] end) as $ingresses
 | services_by_key as $services
 | slices_by_service as $slices
 | certificates_by_secret as $secrets

@@ -98,6 +98,15 @@ failed_since() { # POLLS
   wait_for 15 logged 'the poll succeeds again'
 }
 
+@test "of steps that fail, the first is to blame" {
+  source "$bin/ingress-controller"
+  mkdir -p "$next"
+  for statuses in '1 0 1 1=route 1' '0 1 0 0=tee 1' '0 0 1 1=render 1' '0 0 0 10=apply 10'; do
+    run blame ${statuses%=*}
+    assert_equal "${statuses#*=}" "$(<"$next/step") $status"
+  done
+}
+
 @test "when all Ingresses are really gone, their routes go" {
   start_pods
   start_api rules
@@ -170,6 +179,17 @@ older_than() { # SECONDS
   wait_for 15 logged 'loop ended; starting it again'
   cluster_is nothing
   wait_for 15 served fruit.example /apple 'No rule of an Ingress matches'
+}
+
+@test "steps that were killed while they stood by cost one poll and no change" {
+  start_api rules
+  start_controller
+  wait_for 15 polled_since 3
+  wait_for 15 pkill -KILL -g "$(pgrep -P "$controller" -f ingress-controller)" jq
+  cluster_is nothing
+  wait_for 15 served fruit.example /apple 'No rule of an Ingress matches'
+  logged 'this poll failed in route'
+  assert_equal 1 "$(metric failed_polls_total)"
 }
 
 @test "SIGTERM ends readiness first, then serves on, then leaves nothing behind" {

@@ -68,7 +68,7 @@ NGINX
 
 # Whether the route of the Ingress "long", which nginx refused, is there after the EDIT.
 is_routed() { # EDIT
-  snapshot rules "$edit | .ingresses.items[-1] |= ($1)" | "$bin/route" "$dir/refused" | jq 'any(.servers[]; .host == "long.example")'
+  snapshot rules "$edit | .ingresses.items[-1] |= ($1)" | cat - "$dir/refused" | "$bin/route" | jq 'any(.servers[]; .host == "long.example")'
 }
 
 @test "a refused Ingress is another version when it was changed or made anew, and not when only its status was" {
@@ -85,10 +85,10 @@ is_routed() { # EDIT
   edit=$(with_long_paths long)
   snapshot rules "$edit" >"$dir/snapshot"
   "$bin/isolate" <"$dir/snapshot" >"$dir/refused"
-  "$bin/route" "$dir/refused" <"$dir/snapshot" >"$dir/model"
+  cat "$dir/snapshot" "$dir/refused" | "$bin/route" >"$dir/model"
   assert_json '[.problems[] | select(.ingress == "demo/long").reason]' '["RefusedByNginx"]' <"$dir/model"
   assert_json 'any(.servers[]; .host == "long.example")' false <"$dir/model"
-  snapshot rules "$edit | .ingresses.items[-1].metadata.resourceVersion = \"101\"" | "$bin/route" "$dir/refused" |
+  snapshot rules "$edit | .ingresses.items[-1].metadata.resourceVersion = \"101\"" | cat - "$dir/refused" | "$bin/route" |
     assert_json 'any(.servers[]; .host == "long.example")' true
 }
 
