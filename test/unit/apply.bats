@@ -46,6 +46,20 @@ workers() {
   assert_equal "$(wc -l <<<"$first")" "$(workers | wc -l)"
 }
 
+@test "an old worker is told to take no more connections when as many new ones run, and not before" {
+  serve rules
+  source "$bin/apply"
+  nginx_runs
+  find_workers working
+  old_workers=("${found[@]}")
+  retire_old_workers
+  find_workers working
+  assert_equal "${old_workers[*]}" "${found[*]}"
+  old_workers=("${found[0]}") # and the other one is new
+  retire_old_workers
+  wait_for 5 eval '! does working "${old_workers[0]}"'
+}
+
 @test "a problem is told when it comes and when it goes, once" {
   serve rules
   run apply broken
