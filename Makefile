@@ -24,7 +24,7 @@ test-faults: ## the faults among them, as long as they may last
 bench: ## measure how fast traffic follows, and what the controller costs, on the embedded cluster
 	test/bench/bench
 
-bench-quick: ## the same in some minutes, once instead of three times
+bench-quick: ## the rows of 10 Ingresses, once instead of three times
 	test/bench/bench quick
 
 lint: ## check the files without running them

@@ -30,6 +30,13 @@ teardown() { common_teardown; }
   assert_contains "$(<"$dir/routes")" 'proxy_pass http://apple.demo.svc:80;'
 }
 
+@test "the tables that the README shows are those of the last run of the benchmark" {
+  jq -r -f test/bench/table.jq test/bench/results/latest.json >"$dir/tables"
+  (($(wc -l <"$dir/tables") > 20))
+  assert_contains "$(<README.md)" "$(<"$dir/tables")"
+  jq -r -f test/bench/chart.jq test/bench/results/latest.json | cmp - test/bench/results/latest.svg
+}
+
 @test "the links in the README lead to files" {
   while read -r link; do
     [[ $link == http* || -e $link ]] || { echo "no such file: $link" && false; }
