@@ -38,14 +38,16 @@ readme_commands() { # KIND
   awk -v start="\`\`\`bash $1" '$0 == start { inside = 1; next } /^```/ { inside = 0 } inside' "$BATS_TEST_DIRNAME/../../README.md"
 }
 
-# Prints a TCP port that nothing listens on, below those that the kernel gives to outgoing connections.
+# Prints a TCP port that nothing listens on, below those that the kernel gives to outgoing
+# connections; another one each time, since who gets it may use it only later.
 free_port() {
-  local port
+  local port given=$BATS_RUN_TMPDIR/ports
+  touch "$given"
   while true; do
     port=$((RANDOM % 20000 + 10000))
-    (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+    grep -qx "$port" "$given" || (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
   done
-  echo "$port"
+  echo "$port" | tee -a "$given"
 }
 
 # Builds a Go program of the tests, test/NAME, and prints where it is.
