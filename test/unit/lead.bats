@@ -243,6 +243,6 @@ times_done() { # NAME
   wait_for 30 leads a
   start_replica b "$dir/work"
   wait_for 30 grep -q 'get b' "$API/requests"
-  flock "$API/lock" rm "$API/lease" # one writer at a time
+  flock "$API/lock" rm "$API/lease"       # one writer at a time
   wait_for 30 eval '[[ $(holder) == a ]]' # it makes a new one
 }
