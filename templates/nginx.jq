@@ -56,7 +56,7 @@ def certificate_directives:
 
 # input: the name of an upstream / output: the name under which its Service has a certificate, if it has one
 def service_name:
-  split(".") | "\(.[1]).\(.[0]).svc" | string;
+  split(".")[:2] | join(".") + ".svc" | string;
 
 # input: a location with an upstream / output: the directives that pass a request on, by the protocol that the pods speak
 def pass:

@@ -17,7 +17,7 @@ teardown() { common_teardown; }
   wait_for 10 always_status 200 logged.example /
   wait_for 10 eval 'controller_logs --since 30s | grep -q "apply: new configuration: added .*Ingress e2e/logged"'
   wait_for 10 eval "controller_logs --since 30s | grep -q '^+    server_name \"logged.example\";'"
-  wait_for 10 eval 'controller_logs --since 30s | grep -q "access: .* \"GET logged.example/\" 200.* by e2e.backend.80, pod "'
+  wait_for 10 eval 'controller_logs --since 30s | grep -q "access: .* \"GET logged.example/\" 200.* by backend.e2e.80, pod "'
 }
 
 @test "a Service port is found by its number and by its name" {

@@ -117,10 +117,14 @@ assert_refused() { # MESSAGE_PART
   assert_refused 'services: it is only the first page'
 }
 
-@test "a bad answer is an error also when a snapshot is known" {
+@test "when a snapshot is known, it is route that finds an answer incomplete" {
   start_api rules
   "$bin/fetch" >"$dir/known"
+  cp "$api/services" "$dir/services"
   sed -i 's/"resourceVersion":"[0-9]*"},"items"/"resourceVersion":""},"items"/' "$api/services"
-  run "$bin/fetch" "$dir/known"
-  assert_equal 1 "$status"
+  assert_incomplete "$dir/known" 'the answer for services: it has no resourceVersion'
+  head -c 500 "$dir/services" >"$api/services"
+  assert_incomplete "$dir/known" 'standard input is no whole snapshot'
+  echo '{"kind":"Status","status":"Failure"}' >"$api/services"
+  assert_incomplete "$dir/known" 'the answer for services: its kind is "Status", not ServiceList'
 }

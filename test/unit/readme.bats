@@ -14,7 +14,7 @@ teardown() { common_teardown; }
   assert_equal 0 "$status"
   assert_contains "$output" '0 /tmp/snapshot.json'
   assert_contains "$output" 'Service demo/apple has no ready endpoint for port 80'
-  assert_contains "$output" 'location "/cherry/" { set $ingress "demo/added-later"; proxy_pass "http://demo.cherry.80"; }'
+  assert_contains "$output" 'location "/cherry/" { set $ingress "demo/added-later"; proxy_pass "http://cherry.demo.80"; }'
 }
 
 @test "the README lists the settings as the program prints them" {

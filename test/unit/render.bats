@@ -52,10 +52,10 @@ golden() { # FIXTURE
   conf_with() { # PROTOCOL
     model rules "(.ingresses.items[] | select(.metadata.name == \"same-names\").metadata.annotations) = {\"nginx.ingress.kubernetes.io/backend-protocol\": \"$1\"}" | "$bin/render"
   }
-  assert_contains "$(conf_with HTTP)" '{ set $ingress "shop/same-names"; proxy_pass "http://shop.apple.80"; }'
-  assert_contains "$(conf_with HTTPS)" '{ set $ingress "shop/same-names"; proxy_ssl_name "apple.shop.svc"; proxy_pass "https://shop.apple.80.https"; }'
-  assert_contains "$(conf_with grpc)" '{ set $ingress "shop/same-names"; grpc_pass "grpc://shop.apple.80.grpc"; }'
-  assert_contains "$(conf_with GRPCS)" '{ set $ingress "shop/same-names"; grpc_ssl_name "apple.shop.svc"; grpc_pass "grpcs://shop.apple.80.grpcs"; }'
-  assert_contains "$(conf_with GRPCS)" 'upstream "shop.apple.80.grpcs" {'
-  assert_contains "$(conf_with FCGI)" 'proxy_pass "http://shop.apple.80"; }'
+  assert_contains "$(conf_with HTTP)" '{ set $ingress "shop/same-names"; proxy_pass "http://apple.shop.80"; }'
+  assert_contains "$(conf_with HTTPS)" '{ set $ingress "shop/same-names"; proxy_ssl_name "apple.shop.svc"; proxy_pass "https://apple.shop.80.https"; }'
+  assert_contains "$(conf_with grpc)" '{ set $ingress "shop/same-names"; grpc_pass "grpc://apple.shop.80.grpc"; }'
+  assert_contains "$(conf_with GRPCS)" '{ set $ingress "shop/same-names"; grpc_ssl_name "apple.shop.svc"; grpc_pass "grpcs://apple.shop.80.grpcs"; }'
+  assert_contains "$(conf_with GRPCS)" 'upstream "apple.shop.80.grpcs" {'
+  assert_contains "$(conf_with FCGI)" 'proxy_pass "http://apple.shop.80"; }'
 }

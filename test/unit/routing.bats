@@ -14,9 +14,9 @@ teardown() { common_teardown; }
 @test "the answer arrives as the pod gave it: status, headers and body" {
   start_pods
   serve rules
-  answer=$(ask shop.example '/moved?to=http://shop.apple.80/here' -i)
+  answer=$(ask shop.example '/moved?to=http://apple.shop.80/here' -i)
   assert_contains "$answer" '302 Moved Temporarily'
-  assert_contains "$answer" $'\nLocation: http://shop.apple.80/here\r\n' # to nginx, that is the address of a pod
+  assert_contains "$answer" $'\nLocation: http://apple.shop.80/here\r\n' # to nginx, that is the address of a pod
   answer=$(ask shop.example /x -i)
   assert_contains "$answer" $'\nServer: nginx/' # the pods' nginx says its version, ours does not
   assert_contains "$answer" $'\nDate: '
@@ -78,7 +78,7 @@ teardown() { common_teardown; }
   ask shop.example '/a"b' >/dev/null
   wait_for 15 grep -q request_time "$dir/controller.log"
   line=$(grep request_time "$dir/controller.log")
-  assert_equal '["GET","shop.example",200,"shop/same-names","shop.apple.80","127.77.0.5:8080"]' \
+  assert_equal '["GET","shop.example",200,"shop/same-names","apple.shop.80","127.77.0.5:8080"]' \
     "$(jq -c '[.method, .host, .status, .ingress, .upstream, .upstream_addr]' <<<"$line")"
 }
 
