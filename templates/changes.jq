@@ -1,9 +1,16 @@
-# What is different between two routing models, in words.
+# What is different between two routing models, in words; and the numbers of the new one.
 #
 # input:  the old model, then the new one ({} for none)
 # args:   $most: the greatest number of problems to print
-# output: one line that names the objects added, changed and removed; then a line for
+# output: a line "INGRESSES PROBLEMS REFUSED", the last being the Ingresses that nginx
+#         refuses; one that names the objects added, changed and removed; then one for
 #         each problem that is new, and for each that is gone
+
+# input: a model / output: its numbers
+def numbers:
+  ([.objects // {} | keys[] | select(startswith("Ingress "))] | length) as $served
+  | ([.problems[]? | select(.reason == "RefusedByNginx")] | length) as $refused
+  | "\($served + $refused) \(.problems // [] | length) \($refused)";
 
 # input: [name] / output: "added a, b and 3 more", or nothing for none
 def listed($verb):
@@ -31,5 +38,6 @@ def problems($old; $new):
   | .[:$most][], (length - $most | select(. > 0) | "and \(.) problems more");
 
 . as $old | input as $new
-| objects($old.objects // {}; $new.objects // {}),
+| ($new | numbers),
+  objects($old.objects // {}; $new.objects // {}),
   problems($old.problems // [] | sentences; $new.problems // [] | sentences)

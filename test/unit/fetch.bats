@@ -37,10 +37,19 @@ assert_refused() { # MESSAGE_PART
 }
 
 @test "fetch prints the new snapshot when one object differs from the known one" {
-  start_api rules
+  local change managed='.ingresses.items[] |= (.metadata += {uid: .metadata.name, managedFields: [{manager: "a]},\"spec\":", fieldsV1: {"f:spec": {}}}]} | .status.loadBalancer = {})'
+  start_api rules "$managed"
   "$bin/fetch" >"$dir/known"
-  cluster_is rules '.services.items[0].spec.ports[0].port = 81'
-  "$bin/fetch" "$dir/known" | assert_json '.services.items[0].spec.ports[0].port' 81
+  for change in '.services.items[0].spec.ports[0].port = 81' '.endpointSlices.items[-1].endpoints[0].addresses[0] = "1.2.3.4"' \
+    'del(.ingresses.items[0])' 'del(.ingresses.items[-1])' '.ingresses.items += [.ingresses.items[-1] | .metadata.name = "z"]' \
+    '.ingresses.items[-1].spec.rules[0].host = "other"' '.ingresses.items[0].metadata.uid = "another"' '.ingresses.items = []' \
+    '.ingresses.items[1] |= (.metadata.resourceVersion = "999" | .metadata.annotations.a = ",\"status\":{\"loadBalancer\":{}}")'; do
+    cluster_is rules "$managed | $change"
+    "$bin/fetch" "$dir/known" >"$dir/new"
+    cmp <("$bin/fetch") "$dir/new"
+  done
+  cluster_is rules "$managed"' | .ingresses.items[1, -1] |= (.metadata.managedFields += [{manager: "b"}] | .metadata.resourceVersion = "999" | .status.loadBalancer.ingress = [{ip: "192.0.2.9"}])'
+  assert_equal '' "$("$bin/fetch" "$dir/known")"
 }
 
 @test "WATCH_NAMESPACE reads that namespace only" {
