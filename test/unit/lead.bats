@@ -76,7 +76,7 @@ times_done() { # NAME
 @test "the leader does its work every few seconds, and at once when the file is replaced" {
   start_replica one "$dir/work"
   wait_for 15 leads one
-  wait_for 15 eval '(($(times_done one) >= 3))'
+  wait_for 30 eval '(($(times_done one) >= 2))'
   began=$SECONDS
   for i in 1 2 3 4 5; do
     before=$(times_done one)
@@ -84,11 +84,11 @@ times_done() { # NAME
     mv "$dir/new" "$dir/one.file"
     wait_for 10 eval '(($(times_done one) > before))'
   done
-  ((SECONDS - began < 10)) # without the file, it would be 12 at least
+  ((SECONDS - began < 30)) # without the file, it would be 40 at least
 }
 
 @test "who polls less often does that work less often, too" {
-  for seconds in 0.5:3 1:3 9.5:3 10:10 30:10; do
+  for seconds in 0.5:10 1:10 9.5:10 10:10 30:30; do
     next=$(POLL_SECONDS=${seconds%:*} bash -c 'source "$1" && mkdir -p "$folder" && : >"$folder/log" && tell 0 && echo "$((next_run - $(uptime)))"' _ "$bin/lead")
     ((next == ${seconds#*:} || next == ${seconds#*:} - 1))
   done
@@ -170,7 +170,7 @@ times_done() { # NAME
   for offset in -1h +1h +0; do
     set_clock "$offset"
     renewed=$(jq .spec.renewTime "$API/lease") worked=$(times_done one)
-    wait_for 10 eval '[[ $(jq .spec.renewTime "$API/lease") != "$renewed" ]] && (($(times_done one) > worked))'
+    wait_for 30 eval '[[ $(jq .spec.renewTime "$API/lease") != "$renewed" ]] && (($(times_done one) > worked))'
   done
   assert_equal 0 "$(grep -c 'replace two' "$API/requests")"
   assert_equal 1 "$(cat "$dir"/*.log | grep -c 'leads now')"

@@ -12,6 +12,15 @@ setup() { common_setup; }
   assert_contains "$output" 'INGRESS_CLASS        = bash '
 }
 
+@test "who polls rarely renews the Lease rarely, if nothing else is said" {
+  for seconds in 0.5:15 1:15 9.5:15 10:60 30.5:60; do
+    POLL_SECONDS=${seconds%:*} run "$bin/settings"
+    assert_contains "$output" "LEASE_SECONDS        = ${seconds#*:} "
+  done
+  POLL_SECONDS=30 LEASE_SECONDS=20 run "$bin/settings"
+  assert_contains "$output" 'LEASE_SECONDS        = 20 '
+}
+
 @test "each wrong setting gets a sentence, and the program ends with status 2" {
   POLL_SECONDS=often INGRESS_CLASS='a b' run "$bin/settings"
   assert_equal 2 "$status"
