@@ -46,7 +46,7 @@ has_rung() { # TIMES
   assert_equal 200 "$(ask_proxy /apis/networking.k8s.io/v1/ingresses)"
   assert_equal 200 "$(ask_proxy /api/v1/services)"
   assert_equal 404 "$(ask_proxy /api/v1/namespaces/bash-ingress/pods)" # the stand-in has none, but is asked
-  assert_equal 404 "$(ask_proxy /apis/coordination.k8s.io/v1/namespaces/bash-ingress/leases/bash-ingress)"
+  assert_equal 200 "$(ask_proxy /apis/coordination.k8s.io/v1/namespaces/bash-ingress/leases/bash-ingress)"
   assert_equal 403 "$(ask_proxy /apis/coordination.k8s.io/v1/namespaces/bash-ingress/leases)"
   assert_equal 403 "$(ask_proxy /apis/coordination.k8s.io/v1/namespaces/bash-ingress/leases/bash-ingress -X PUT)"
   assert_equal 403 "$(ask_proxy /api/v1/secrets)"
