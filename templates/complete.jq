@@ -4,4 +4,13 @@
 include "kubernetes";
 
 [inputs]
-| if length == 1 then .[0] | snapshot_doubts else "the reads do not make one JSON document" end
+| if length != 1 then
+    "the reads do not make one JSON document"
+  else
+    .[0]
+    | "the answer for " +
+      ( (.ingresses | "ingresses: \(doubts("IngressList"))"),
+        (.ingressClasses | "ingressClasses: \(doubts("IngressClassList"))"),
+        (.services | "services: \(doubts("ServiceList"))"),
+        (.endpointSlices | "endpointSlices: \(doubts("EndpointSliceList"))") )
+  end

@@ -24,18 +24,6 @@ def doubts($kind):
   else empty
   end;
 
-# input: a snapshot / output: a sentence for each of its lists that may not be whole
-def snapshot_doubts:
-  (.ingresses | "the answer for ingresses: \(doubts("IngressList"))"),
-  (.ingressClasses | "the answer for ingressClasses: \(doubts("IngressClassList"))"),
-  (.services | "the answer for services: \(doubts("ServiceList"))"),
-  (.endpointSlices | "the answer for endpointSlices: \(doubts("EndpointSliceList"))");
-
-# input: a snapshot / output: it; an error if it is not complete
-def whole:
-  [snapshot_doubts] as $doubts
-  | if $doubts == [] then . else error($doubts | join("; ")) end;
-
 # input: a snapshot / output: {"bash": true, ...}: the names of the IngressClasses that are ours
 #
 # A class is ours if its spec.controller says so. The class $class is also ours

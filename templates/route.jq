@@ -210,7 +210,6 @@ def objects($ingresses; $services; $slices; $certificates):
   ] | add // {};
 
 input # and not `.`: no input at all must be an error
-| whole
 | ([inputs] | add // {}) as $refused
 | our_ingresses($class; $controller) as $ours
 | [$ours[] | whole_refusal($refused)] as $wholly_refused

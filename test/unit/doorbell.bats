@@ -107,11 +107,11 @@ stub() { # NAME SCRIPT
   rm "$api/slow"
   cp "$api/services" "$dir/services"
   : >"$api/services"
-  assert_incomplete "$dir/nothing-known" 'standard input is no whole snapshot'
+  assert_refused 'not whole JSON documents'
   head -c 100 "$dir/services" >"$api/services"
-  assert_incomplete "$dir/nothing-known" 'standard input is no whole snapshot'
+  assert_refused 'not whole JSON documents'
   echo '<html>log in first</html>' >"$api/services"
-  assert_incomplete "$dir/nothing-known" 'standard input is no whole snapshot'
+  assert_refused 'not whole JSON documents'
   mv "$dir/services" "$api/services"
   "$bin/fetch" "$dir/nothing-known" >/dev/null
   kill -QUIT "$(<"$dir/api.pid")"

@@ -33,7 +33,7 @@ pods_that_answer() { # HOST REQUESTS
 }
 
 endpoints_in_model() { # NUMBER
-  jq -r --arg upstream "demo.pods-row-$1." '.upstreams[] | select(.name | startswith($upstream)).endpoints[]' "$dir/model.json" |
+  jq -r --arg upstream "pods-row-$1.demo." '.upstreams[] | select(.name | startswith($upstream)).endpoints[]' "$dir/model.json" |
     sort -V | paste -sd ' ' | tr -d '[]'
 }
 

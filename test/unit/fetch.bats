@@ -2,8 +2,8 @@ load helpers
 setup() { common_setup; }
 teardown() { common_teardown; }
 
-assert_refused() { # MESSAGE_PART
-  run --separate-stderr "$bin/fetch"
+assert_refused() { # MESSAGE_PART [KNOWN_SNAPSHOT]
+  run --separate-stderr "$bin/fetch" "${@:2}"
   assert_equal 1 "$status"
   assert_equal '' "$output"
   assert_contains "$stderr" "$1"
@@ -126,14 +126,37 @@ assert_refused() { # MESSAGE_PART
   assert_refused 'services: it is only the first page'
 }
 
-@test "when a snapshot is known, it is route that finds an answer incomplete" {
+@test "a bad answer is an error also when a snapshot is known" {
   start_api rules
   "$bin/fetch" >"$dir/known"
   cp "$api/services" "$dir/services"
   sed -i 's/"resourceVersion":"[0-9]*"},"items"/"resourceVersion":""},"items"/' "$api/services"
-  assert_incomplete "$dir/known" 'the answer for services: it has no resourceVersion'
+  assert_refused 'services: it has no resourceVersion' "$dir/known"
+  sed 's/},"items"/,"continue":"x"},"items"/' "$dir/services" >"$api/services"
+  assert_refused 'services: it is only the first page' "$dir/known"
+  sed 's/ServiceList/EndpointSliceList/' "$dir/services" >"$api/services"
+  assert_refused 'services: its kind is "EndpointSliceList", not ServiceList' "$dir/known"
   head -c 500 "$dir/services" >"$api/services"
-  assert_incomplete "$dir/known" 'standard input is no whole snapshot'
-  echo '{"kind":"Status","status":"Failure"}' >"$api/services"
-  assert_incomplete "$dir/known" 'the answer for services: its kind is "Status", not ServiceList'
+  assert_refused 'not whole JSON documents' "$dir/known"
+}
+
+@test "when a snapshot is known, it is route that finds what is no JSON between the beginning and the end of a list" {
+  start_api rules
+  "$bin/fetch" >"$dir/known"
+  cp "$api/services" "$dir/services"
+  for answer in "sed 's/\"spec\":/\"spec\"/' $dir/services" "cat $dir/services $dir/services"; do
+    eval "$answer" >"$api/services"
+    "$bin/fetch" "$dir/known" >"$dir/new"
+    run --separate-stderr "$bin/route" <"$dir/new"
+    assert_equal 1 "$status"
+    assert_equal '' "$output"
+    assert_contains "$stderr" 'standard input is no whole snapshot'
+  done
+}
+
+@test "a list whose metadata has something else in it is read by jq, and is no error" {
+  start_api rules
+  "$bin/fetch" >"$dir/known"
+  sed -i 's/"metadata":{"resourceVersion":/"metadata":{"selfLink":"x","resourceVersion":/' "$api/services"
+  "$bin/fetch" "$dir/known" | assert_json '.services.metadata.selfLink' '"x"'
 }

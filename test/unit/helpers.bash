@@ -264,12 +264,3 @@ metric() { # NAME
 polled_since() { # POLLS
   (($(metric polls_total) >= $1))
 }
-
-# What fetch prints if a snapshot is known is refused by route, if it is not complete.
-assert_incomplete() { # KNOWN_SNAPSHOT MESSAGE_PART
-  "$bin/fetch" "$1" >"$dir/new"
-  run --separate-stderr "$bin/route" <"$dir/new"
-  assert_equal 1 "$status"
-  assert_equal '' "$output"
-  assert_contains "$stderr" "$2"
-}

@@ -149,7 +149,7 @@ answers() { # PATH   <HOSTS
     .ingresses.items = [ingress("a"; "b-c"), ingress("a-b"; "c")]
     | .services.items = [service("a"; "b-c"), service("a-b"; "c")]
     | .endpointSlices.items |= [.[0] | .metadata.namespace = "a" | .metadata.labels["kubernetes.io/service-name"] = "b-c"]' |
-    assert_json '[.upstreams[].name, (.servers[] | [.host, .locations[].reason])]' '["a.b-c.80",["",null],["a-b.example","NoReadyEndpoints"],["a.example",null]]'
+    assert_json '[.upstreams[].name, (.servers[] | [.host, .locations[].reason])]' '["b-c.a.80",["",null],["a-b.example","NoReadyEndpoints"],["a.example",null]]'
 }
 
 @test "a newer Ingress takes neither a path nor a certificate from an older one, whatever it is called and however it writes them" {
