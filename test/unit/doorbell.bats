@@ -79,6 +79,16 @@ has_rung() { # TIMES
   diff "$dir/by-hand" "$dir/by-proxy"
 }
 
+@test "lead looks at the Lease by way of the proxy, without a kubectl of its own" {
+  start_api rules
+  start_doorbell
+  stub kubectl 'exit 1'
+  source "$bin/lead"
+  mkdir -p "$folder"
+  look
+  assert_equal 'another 600' "$holder $duration"
+}
+
 # Puts a program of that name before the real one.
 stub() { # NAME SCRIPT
   mkdir -p "$dir/path"

@@ -126,10 +126,10 @@ is_routed() { # EDIT
   source "$bin/ingress-controller"
   mkdir -p "$next"
   pauses=()
-  for step in apply apply isolate apply apply apply apply fetch apply route; do
+  for step in apply apply isolate apply apply apply apply fetch route route apply route; do
     echo "$step has failed" >"$next/log"
     after_failure 2>/dev/null
     pauses+=("$back_off")
   done
-  assert_equal '1 2 4 8 16 30 30 0 1 0' "${pauses[*]}"
+  assert_equal '1 2 4 8 16 30 30 0 1 2 4 4' "${pauses[*]}"
 }

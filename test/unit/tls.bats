@@ -307,6 +307,19 @@ SecretNotFound: Secret demo/missing does not exist: $consequence" \
     "$(problems | grep 'Secret demo' | sed 's/ at 20[^;]*/ at DATE/' | sort)"
 }
 
+@test "with TLS, too, a new status of an Ingress is no news" {
+  make_pair "$dir/a" a.example ecdsa
+  add_secret demo/a "$dir/a.crt" "$dir/a.key"
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "a"}]}'
+  "$bin/fetch" >"$dir/known"
+  jq -c '.items[0].status.loadBalancer.ingress = [{ip: "192.0.2.9"}]' "$api/ingresses" >"$api/new"
+  mv "$api/new" "$api/ingresses"
+  run "$bin/fetch" "$dir/known"
+  assert_equal 0 "$status"
+  assert_equal '' "$output"
+  grep -q 192.0.2.9 "$dir/known"
+}
+
 @test "a certificate that expires is replaced by the default one, though nothing changes in the cluster" {
   make_pair "$dir/soon" a.example ecdsa
   add_secret demo/soon "$dir/soon.crt" "$dir/soon.key"
