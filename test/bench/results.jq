@@ -1,5 +1,5 @@
 # Results of a benchmark: of each row and peer, median, min and max of the repetitions.
-# input: [{row, unit, goal, peer, value, p99, failed}], in the order in which they were measured
+# input: [{row, unit, goal, peer, value, p99, failed, stolen}], in the order in which they were measured
 # args:  $quick, $cpus, $load: of the run; $baseline: the peer with which requests/s are compared
 def middle: sort | .[length / 2 | floor];
 def order: to_entries | group_by(.value | [.row, .peer]) | sort_by(.[0].key) | map(map(.value));
@@ -14,5 +14,5 @@ def ratios:
   rows: [ ([.[] | select(.unit == "/s")] + [ratios] + [.[] | select(.unit != "/s")]) | order[]
           | map(select(.value != null)) as $valid
           | .[0] + {median: ($valid | map(.value) | middle), min: ($valid | map(.value) | min), max: ($valid | map(.value) | max),
-                    failed: (map(.failed // 0) | add), p99: (map(.p99 // empty) | max), values: map(.value)}
+                    failed: (map(.failed // 0) | add), p99: (map(.p99 // empty) | max), stolen: (map(.stolen) | max), values: map(.value)}
           | del(.value) ] }

@@ -1,4 +1,5 @@
-# The results of a benchmark as two tables in Markdown: what is measured from outside, and the ms of each step by size.
+# The results of a benchmark as two tables in Markdown: what is measured from outside, and the ms of each step by size;
+# and how far other machines disturbed it.
 # input: what results.jq makes
 def number: if . == null then "–" elif . >= 100 then round elif . >= 10 then . * 10 | round / 10 else . * 100 | round / 100 end;
 def line: "| \(join(" | ")) |";
@@ -20,5 +21,7 @@ def steps:
       | line );
 
 ([.rows[] | select(.row | startswith("step ") | not)] | measures),
+"",
+([.rows[].stolen // 0] | sort | "Of the CPU time, other machines on the same host took at most \(.[length / 2 | floor]) % in half of these rows, and at most \(.[-1]) % in each."),
 "",
 ([.rows[] | select(.row | startswith("step "))] | group_by(.peer)[] | map((.row | capture("^step (?<step>[^,]+), (?<size>.*)")) + {median}) | steps)

@@ -30,7 +30,7 @@ has_rung() { # TIMES
   start_doorbell
   wait_for 15 has_rung 4
   for kind in ingresses ingressclasses services endpointslices; do
-    wait_for 15 grep -q "/$kind?watch=1 HTTP/1.1\" 200" "$dir/api.access"
+    wait_for 15 grep -Eq "/$kind\?resourceVersion=[0-9]+&watch=1 HTTP/1.1\" 200" "$dir/api.access"
   done
 }
 
@@ -198,7 +198,7 @@ is_another_proxy() { # OLD_ONE
 }
 
 refused_twice() {
-  (($(grep -c 'watch=1 HTTP/1.1" 403' "$dir/api.access") >= 8))
+  (($(grep -c 'limit=1 HTTP/1.1" 403' "$dir/api.access") >= 8))
 }
 
 @test "a kubectl that cannot be a proxy is told once, and tried again" {
