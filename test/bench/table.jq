@@ -22,6 +22,6 @@ def steps:
 
 ([.rows[] | select(.row | startswith("step ") | not)] | measures),
 "",
-([.rows[].stolen // 0] | sort | "Of the CPU time, other machines on the same host took at most \(.[length / 2 | floor]) % in half of these rows, and at most \(.[-1]) % in each."),
+([.rows[].stolen // 0] | sort | "Of the CPU time, other machines on the same host took at most \(.[length / 2 | floor]) % in half of these rows, and \(.[-1]) % in the worst."),
 "",
 ([.rows[] | select(.row | startswith("step "))] | group_by(.peer)[] | map((.row | capture("^step (?<step>[^,]+), (?<size>.*)")) + {median}) | steps)
