@@ -45,11 +45,6 @@ KUBECTL
 }
 
 start_replica() { # NAME [COMMAND...]
-  touch "$dir/$1.file"
-  start_replica_that_serves_nothing "$@"
-}
-
-start_replica_that_serves_nothing() { # NAME [COMMAND...]
   "${by_clock[@]}" env POD_NAME="$1" STATE_DIR="$dir/$1" "$bin/lead" "$dir/$1.file" "${@:2}" >"$dir/$1.log" 2>&1 3>&- &
   pids+=("$!")
 }
@@ -215,17 +210,6 @@ times_done() { # NAME
   kill -TERM "${pids[0]}"
   wait "${pids[0]}"
   assert_equal end "$(tail -n 1 "$dir/did.two")"
-}
-
-@test "a replica that serves nothing yet does not lead; then it does" {
-  start_replica_that_serves_nothing one "$dir/work"
-  start_replica two "$dir/work"
-  wait_for 15 leads two
-  assert_equal '' "$(grep one "$API/requests")"
-  kill -TERM "${pids[1]}"
-  wait "${pids[1]}"
-  touch "$dir/one.file"
-  wait_for 15 leads one
 }
 
 @test "a command that fails is told once, counted, and tried again" {
