@@ -1,10 +1,21 @@
-# The annotations that are understood: some of those of ingress-nginx, for a whole Ingress each.
+# What the annotations of an Ingress ask for. They are ingress-nginx's, and each is for a whole Ingress.
+#
+# Some ask for protection. What cannot be given closes the Ingress: its paths answer 503, because to serve
+# them without it would open to everybody what was meant for a few.
 include "allow";
 include "kubernetes";
+include "ingress-nginx";
+include "networks";
+
+def prefix: "nginx.ingress.kubernetes.io/";
 
 # input: an Ingress / output: the value of an annotation, or null
 def annotation($name):
-  .metadata.annotations["nginx.ingress.kubernetes.io/\($name)"];
+  .metadata.annotations[prefix + $name];
+
+# input: an Ingress / output: the names of its annotations after the prefix
+def annotation_names:
+  [.metadata.annotations // {} | keys[] | select(startswith(prefix))[prefix | length:]];
 
 # input: an Ingress / output: text that is another one when it asks for something else, or when it was made anew
 #
@@ -13,17 +24,18 @@ def version:
   if .metadata.generation == null then .metadata.resourceVersion // ""
   else "\(.metadata.uid) \(.metadata.generation)"
     + if .metadata.annotations == null then ""
-      else [" \(annotation("ssl-redirect", "force-ssl-redirect", "backend-protocol"))"[:10]] | add
+      else [annotation_names[] as $name | " \($name)=\(annotation($name) | tostring | .[:1000])"] | add // ""
       end
   end;
 
-# input: an Ingress / output: true, false, or null if the annotation is not there or has another value
+# input: an Ingress / output: true, false, or null if the annotation is not there or is neither (as Go's strconv.ParseBool)
 def flag($name):
-  {"true": true, "false": false}[annotation($name) // ""];
+  {"1": true, "t": true, "T": true, "true": true, "True": true, "TRUE": true,
+   "0": false, "f": false, "F": false, "false": false, "False": false, "FALSE": false}[annotation($name) | strings // ""];
 
 # input: an Ingress / output: the protocol that its pods speak: HTTP, HTTPS, GRPC or GRPCS
 def backend_protocol:
-  annotation("backend-protocol") // "" | ascii_upcase
+  annotation("backend-protocol") | strings // "" | ascii_upcase
   | if . == "HTTPS" or . == "GRPC" or . == "GRPCS" then . else "HTTP" end;
 
 # input: an Ingress / output: {host: true, ...}: the hosts of which HTTP clients are sent to HTTPS; "*" for all
@@ -37,19 +49,62 @@ def redirected_hosts($default):
     else {}
     end;
 
-# input: an Ingress / output: a refusal for each of these annotations that has an impossible value, and one for all others
-# of ingress-nginx: who came from there must know that what they ask for, protection perhaps, is not there
-def annotation_refusals:
-  def refuse($name; $possible):
-    annotation($name) as $value
-    | select($value != null)
-    | refusal(key; "AnnotationRefused"; "the annotation nginx.ingress.kubernetes.io/\($name) is \($value | quoted), and possible are \($possible)");
+# --- protection
+
+# input: an Ingress / output: the names of its annotations that ask for protection; $documented is what documented_annotations says
+def protections($documented):
+  annotation_names[] as $name
+  | ($name | annotation_class($documented)) as $class
+  | select($class == "protective"
+      or $class == "switch" and flag($name) != false and annotation($name) != "off"
+      or $class == "boolean" and flag($name) == null)
+  | $name;
+
+# Two names for one list.
+def allowlists: ["allowlist-source-range", "whitelist-source-range"];
+
+# input: an Ingress / output: why the protection that this annotation asks for cannot be given; nothing if it can
+def obstacle($name):
+  annotation($name) as $value
+  | if $name | IN(allowlists[], "denylist-source-range") then
+      first(($value | networks), null) as $networks
+      | if $networks == null then
+          "\($name) is \($value | quoted), and possible are addresses and networks with commas between"
+        elif $networks | length > 1000 then
+          "\($name) has more than 1,000 networks"
+        elif $name == allowlists[0] and (annotation(allowlists[1]) | . != null and . != $value) then
+          "\(allowlists | join(" and ")) are two names for one list, but they differ"
+        else empty
+        end
+    elif $name | IN("force-ssl-redirect", "ssl-redirect") then
+      "\($name) is \($value | quoted), and possible are true and false"
+    else
+      "\($name | quoted) is not supported"
+    end;
+
+# input: an Ingress / output: the protection that it asks for: null if it asks for none, else
+# {names: [of its annotations], and allow: [network, ...] and deny: [network, ...] or null, or closed: why it is}
+def protection($documented):
+  [protections($documented)] as $names
+  | [$names[] as $name | obstacle($name)] as $obstacles
+  | if $names == [] then null
+    elif $obstacles != [] then
+      {$names, closed: "closed, because its protection is not available here: \($obstacles[:5] | join("; "))\(if $obstacles | length > 5 then "; and more" else "" end)"}
+    else
+      {$names, allow: first((annotation(allowlists[]) | networks), null), deny: first((annotation("denylist-source-range") | networks), null)}
+    end;
+
+# --- problems
+
+# input: an Ingress / output: a refusal for what is not as its annotations say: if it is closed, and for each convenience
+# that it does not get
+def annotation_refusals($closed; $documented):
   select(.metadata.annotations) # most have none
-  | (("ssl-redirect", "force-ssl-redirect") as $name | select(flag($name) == null) | refuse($name; "\"true\" and \"false\"")),
-  ( select(annotation("backend-protocol") // "HTTP" | ascii_upcase | IN("HTTP", "HTTPS", "GRPC", "GRPCS") | not)
-    | refuse("backend-protocol"; "HTTP, HTTPS, GRPC and GRPCS") ),
-  ( key as $key
-    | [.metadata.annotations // {} | keys[] | select(startswith("nginx.ingress.kubernetes.io/"))[28:]]
-    | . - ["ssl-redirect", "force-ssl-redirect", "backend-protocol"]
-    | select(length > 0)
-    | refusal($key; "AnnotationNotSupported"; "these annotations of ingress-nginx have no effect here: \(.[:10] | map(quoted) | join(", "))\(if length > 10 then " and others" else "" end)") );
+  | key as $key
+  | ($closed | values | refusal($key; "ProtectionNotAvailable"; .)),
+    ( annotation("backend-protocol") | values
+      | select(strings // "" | ascii_upcase | IN("HTTP", "HTTPS", "GRPC", "GRPCS") | not)
+      | refusal($key; "AnnotationRefused"; "the annotation \(prefix)backend-protocol is \(quoted), and possible are HTTP, HTTPS, GRPC and GRPCS") ),
+    ( [annotation_names[] | select(annotation_class($documented) == "convenience")] - ["backend-protocol"]
+      | select(length > 0)
+      | refusal($key; "AnnotationNotSupported"; "these annotations of ingress-nginx have no effect here: \(.[:10] | map(quoted) | join(", "))\(if length > 10 then " and others" else "" end)") );

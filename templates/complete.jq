@@ -11,6 +11,7 @@ include "kubernetes";
     | "the answer for " +
       ( (.ingresses | "ingresses: \(doubts("IngressList"))"),
         (.ingressClasses | "ingressClasses: \(doubts("IngressClassList"))"),
+        (.terminatingNamespaces | "terminatingNamespaces: \(doubts("NamespaceList"))"),
         (.services | "services: \(doubts("ServiceList"))"),
         (.endpointSlices | "endpointSlices: \(doubts("EndpointSliceList"))") )
   end

@@ -41,14 +41,18 @@ def default_class_is_ours($controller):
     and .metadata.annotations["ingressclass.kubernetes.io/is-default-class"] == "true");
 
 # input: a snapshot / output: [Ingress that we serve, ...], the oldest first
+#
+# A namespace that is being deleted keeps its Ingresses until its pods have ended (since Kubernetes 1.33), which may
+# be half a minute. They give way to all others, whatever their age.
 def our_ingresses($class; $controller):
   our_classes($class; $controller) as $ours
   | default_class_is_ours($controller) as $default
+  | ([.terminatingNamespaces.items[]? | {(.metadata.name): true}] | add // {}) as $ending
   | [ .ingresses.items[]
       | (.spec.ingressClassName // .metadata.annotations["kubernetes.io/ingress.class"]) as $named
       | select(if $named == null then $default else $ours[$named] end)
     ]
-  | sort_by(age);
+  | sort_by($ending[.metadata.namespace] // false, age);
 
 # input: a Service / output: {numbers: {"80": ServicePort, ...}, names: {"web": ServicePort, ...}}
 #

@@ -27,6 +27,12 @@ def upstream_block:
   "  }",
   "";
 
+# input: [[network, ...], ...] / output: a variable for each list, which is 1 for the clients in it
+def network_variables:
+  (select(length > 0) | "  variables_hash_max_size 16384;", "  variables_hash_bucket_size 256;", ""),
+  ( range(length) as $i
+    | "  geo $in_networks_\($i + 1) {", (.[$i][] | "    \(.) 1;"), "  }", "" );
+
 # input: {host, files} / output: the nginx.conf for the certificates: which file for which name in the TLS handshake
 #
 # $number is 1 for the first certificate of a host; for one of another algorithm,
@@ -67,12 +73,21 @@ def pass:
     else "proxy_pass \("http://" + $name | string);"
     end;
 
+# input: a location / output: the directives that turn away clients by their address
+#
+# They do it by variables: `allow` and `deny` of a location would switch off those of the http block.
+def access:
+  "return 403 \"This path is not open to your address, $remote_addr.\\n\";" as $turn_away
+  | (if .deny then "if ($in_networks_\(.deny)) { \($turn_away) } " else "" end)
+  + (if .allow then "if ($in_networks_\(.allow) = \"\") { \($turn_away) } " else "" end);
+
 # input: a location / output: the directives that answer
 def answer:
   if .ingress then "set $ingress \(.ingress | string); " else "" end
+  + access
   + if .redirect then "if ($is_insecure) { return 308 https://$host$request_uri; } " else "" end
   + if .upstream then pass
-    elif .status then "return \(.status) \"\("\(.message): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
+    elif .status then "return \(.status) \"\("\(.message | gsub("\""; "'")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"
     end;
 
@@ -131,5 +146,6 @@ input # and not `.`: no input at all must be an error
 | (.certificates // []) as $certificates
 | [$certificates | numbers | certificate_directives] as $tls
 | (.upstreams[]? | upstream_block),
+  (.networks // [] | network_variables),
   (.defaultCertificate // "default.pem" | . as $default | $certificates | certificate_maps($default; numbers)),
   (.servers[]? | server_block($tls))

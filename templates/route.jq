@@ -1,6 +1,6 @@
 # Snapshot in, routing model out: every decision about who serves which request.
 #
-# input:  {ingresses, ingressClasses, services, endpointSlices, certificates}, as fetch read them;
+# input:  {ingresses, ingressClasses, terminatingNamespaces, services, endpointSlices, certificates}, as fetch read them;
 #         then perhaps {"namespace/name": {version, message}, ...}: the Ingresses that nginx refuses
 # args:   $class, $controller: which Ingresses are ours
 #         $default_secret: "namespace/name" of the Secret for hosts without a certificate, or ""
@@ -10,9 +10,11 @@
 #                              | {path, pathType, ingress, status, reason, message}  an error of ours
 #                             ]}],
 #             with redirect: true if its HTTP clients are sent to HTTPS,
-#             and with protocol: HTTPS, GRPC or GRPCS if its pods do not speak HTTP
+#             with protocol: HTTPS, GRPC or GRPCS if its pods do not speak HTTP,
+#             with deny and allow if not every client may use it: numbers of `networks`, from 1; deny counts first
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],
 #             with cut: their number, if there are more of them
+#   networks: [[network, ...], ...],
 #   certificates: [{host, files: [a key pair for each algorithm]}],
 #   defaultCertificate: a file, or null for the one that is made at start,
 #   problems: [{ingress, reason, message}],
@@ -23,7 +25,7 @@
 #
 # Read it from the end. What an Ingress asks for goes through four stages:
 #
-#   claim     {ingress, host, path, pathType, backend}            an Ingress asks for this
+#   claim     {ingress, host, path, pathType, backend}            an Ingress asks for this (with options, see `claim`)
 #   answered  {ingress, host, path, pathType, upstream, service, port}    these pods answer,
 #           | {ingress, host, path, pathType, status, reason, message, service}   or we do
 #   winner    an answered claim that has its host, path and type to itself
@@ -31,10 +33,14 @@
 #
 # and at each stage it may become a refusal: {ingress, reason, message}. The
 # certificates go a way of their own (tls.jq).
-include "allow";
-include "kubernetes";
-include "annotations";
+#
+# (jq 1.8 crashes unless a file is included after those that include it.)
 include "tls";
+include "annotations";
+include "ingress-nginx";
+include "networks";
+include "kubernetes";
+include "allow";
 
 # --- 1. claims
 
@@ -49,9 +55,11 @@ def whole_refusal($refused):
   else empty
   end;
 
-# input: an Ingress / output: what all its claims for the host have in common: {ingress, host}, and protocol and redirect if need be
-def claim($host; $redirected):
+# input: an Ingress / output: what all its claims for the host have in common: {ingress, host}, and its options:
+# those of its protection, {protections: [the annotations that ask for it], allow, deny, closed: why it is}, protocol and redirect
+def claim($host; $redirected; $protection):
   {ingress: key, host: $host}
+  + $protection
   + (backend_protocol | if . == "HTTP" then {} else {protocol: .} end)
   + (if $redirected != {} and ($redirected["*"] or $redirected[$host] or $redirected[$host | as_wildcard]) then {redirect: true} else {} end);
 
@@ -69,29 +77,35 @@ def path_claim($claim):
     end;
 
 # input: an IngressRule / output: the claims of its paths
-def rule_claims($ingress; $redirected):
+def rule_claims($ingress; $redirected; $protection):
   (.host // "") as $host
   | if $host == "" or ($host | is_host) then
-      ($ingress | claim($host; $redirected)) as $claim
+      ($ingress | claim($host; $redirected; $protection)) as $claim
       | .http.paths[]? | path_claim($claim)
     else
       refusal($ingress | key; "HostRefused"; "the host \($host | quoted) is no DNS name")
     end;
 
 # input: an Ingress / output: a claim of type Default for each of its hosts, for any host if it has no rules
-def default_claims($redirected):
+def default_claims($redirected; $protection):
   . as $ingress
   | [.spec.rules[]? | .host // ""] | if length == 0 then [""] else unique end
   | .[] | select(. == "" or is_host) | . as $host
-  | ($ingress | claim($host; $redirected)) + {path: "/", pathType: "Default", backend: $ingress.spec.defaultBackend};
+  | ($ingress | claim($host; $redirected; $protection)) + {path: "/", pathType: "Default", backend: $ingress.spec.defaultBackend};
 
-# input: an Ingress / output: all its claims and refusals
-def claims:
+# input: an Ingress / output: all its claims and refusals; $protections is {"namespace/name": protection, ...}
+def claims($protections; $documented):
   . as $ingress
   | redirected_hosts($ssl_redirect) as $redirected
-  | (.spec.rules[]? | rule_claims($ingress; $redirected)),
-    default_claims($redirected),
-    annotation_refusals;
+  | $protections[key] as $protection
+  | (.spec.rules[]? | rule_claims($ingress; $redirected; $protection)),
+    default_claims($redirected; $protection),
+    annotation_refusals($protection.closed; $documented);
+
+# input: {"namespace/name": protection, ...} / output: it as claims have it, with the number of each list of networks in its place
+def numbered($networks):
+  ($networks | to_entries | map({(.value | tojson): (.key + 1)}) | add) as $numbers
+  | map_values({protections: .names, allow: $numbers[.allow | tojson], deny: $numbers[.deny | tojson], closed} | del(.[] | nulls));
 
 # --- 2. who answers
 
@@ -128,6 +142,8 @@ def answered($services):
   | del(.backend)
   + if $backend == null and .pathType == "Default" then
       {}
+    elif .closed then
+      error_answer(503; "ProtectionNotAvailable"; .closed)
     elif $backend.service == null then
       error_answer(501; "ResourceBackendNotServed"; "a resource cannot be the backend here, only a Service can")
     elif ($backend.service.name | is_name | not) then
@@ -146,7 +162,8 @@ def first_wins:
     ( .[1:][]
       | refusal(.ingress; "PathTaken";
           "\(if .pathType == "Default" then "the default" else "\(.pathType) path \(.path)" end) of host "
-          + "\(if .host == "" then "*" else .host end) is already taken by Ingress \($winner.ingress)") );
+          + "\(if .host == "" then "*" else .host end) is already taken by Ingress \($winner.ingress)"
+          + if .protections then ", so what protects this one is not in force there: \(.protections | map(quoted) | join(", "))" else "" end) );
 
 # input: [answered claim of one host, the oldest Ingress first] / output: its winners in match order, and refusals
 #
@@ -160,7 +177,7 @@ def winners:
   | ( $paths | group_by([-(.path | length), .path, .pathType])[] | first_wins ),
     ( if any($paths[]; .path == "/" and .pathType == "Prefix") then empty
       elif ($given | length) > 0 then $given | first_wins
-      else $defaults[0] | .ingress = null | del(.protocol, .redirect)
+      else $defaults[0] | {ingress: null, host, path, pathType}
       end );
 
 # --- 4. model
@@ -191,8 +208,9 @@ def location($ready):
   if .upstream == null or $ready[.upstream] then .
   else . + error_answer(503; "NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port.port)")
   end
-  | if .status then del(.upstream, .protocol) else . end
-  | del(.host, .service, .port);
+  | if .status then del(.upstream, .protocol, .allow, .deny) else . end
+  | if .closed then del(.redirect, .closed) else . end
+  | del(.host, .service, .port, .protections);
 
 # input: [winner] / output: a refusal for each whose Service has EndpointSlices that are not served
 def slice_refusals($slices):
@@ -217,7 +235,11 @@ input # and not `.`: no input at all must be an error
 | services_by_key as $services
 | slices_by_service as $slices
 | certificates_by_secret as $secrets
-| [$ingresses[] | claims] as $claims
+| documented_annotations as $documented
+| ([$ingresses[] | {(key): protection($documented)} | select(.[])] | add // {}) as $protections
+| ([$protections[] | .allow, .deny | values] | unique) as $networks
+| ($protections | numbered($networks)) as $protections
+| [$ingresses[] | claims($protections; $documented)] as $claims
 | [$claims[] | select(.reason)] as $refused_claims
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
     ($claims[] | select(.reason | not) | answered($services)) ]
@@ -232,6 +254,7 @@ input # and not `.`: no input at all must be an error
 | {
     servers: $servers,
     upstreams: $upstreams,
+    networks: $networks,
     certificates: [$certificates[] | select(.files)],
     defaultCertificate: ($default_certificate[0] | strings // null),
     problems:

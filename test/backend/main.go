@@ -6,6 +6,7 @@
 //	                            SIGTERM ends it when the open requests are answered
 //
 //	/            the request as JSON: pod, method, host, uri, header, body (as a string), tls
+//	/anonymous   the same without a Server header, which all others have
 //	/events      server-sent events: a number every 100 ms, until the client leaves
 //	/websocket   sends every message back
 //	/upload      counts the bytes of the body as they arrive
@@ -191,7 +192,9 @@ func answer(w http.ResponseWriter, value any) {
 
 // serve is no http.ServeMux, which would redirect a path with repeated slashes.
 func serve(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Server", "backend")
+	if r.URL.Path != "/anonymous" {
+		w.Header().Set("Server", "backend")
+	}
 	switch r.URL.Path {
 	case "/events":
 		events(w, r)

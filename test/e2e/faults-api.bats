@@ -248,7 +248,7 @@ allow_all() {
 
 each_read_forbidden() {
   local resource
-  for resource in $(lasting 'services secrets' 'ingresses ingressclasses services endpointslices secrets'); do
+  for resource in $(lasting 'services secrets' 'ingresses ingressclasses namespaces services endpointslices secrets'); do
     echo "no right to $resource"
     polls_fail "$(lasting 1 20)" "forbid $resource" allow_all
     grep -qi "cannot read $resource: .*forbidden" "$messages"

@@ -25,12 +25,12 @@ has_rung() { # TIMES [LINE]
   (($(grep -cx "${2-.*}" "$dir/rings") >= $1))
 }
 
-@test "the doorbell rings for what each of the four watches says" {
+@test "the doorbell rings for what each of the five watches says" {
   start_api rules
   start_doorbell
-  wait_for 15 has_rung 4 '{' # for events; the rings before them are empty lines
-  for kind in ingresses ingressclasses services endpointslices; do
-    wait_for 15 grep -Eq "/$kind\?resourceVersion=[0-9]+&watch=1 HTTP/1.1\" 200" "$dir/api.access"
+  wait_for 15 has_rung 5 '{' # for events; the rings before them are empty lines
+  for kind in 'ingresses\?' 'ingressclasses\?' 'services\?' 'endpointslices\?' 'namespaces\?fieldSelector=status.phase=Terminating&'; do
+    wait_for 15 grep -Eq "/${kind}resourceVersion=[0-9]+&watch=1 HTTP/1.1\" 200" "$dir/api.access"
   done
 }
 
@@ -197,12 +197,12 @@ is_another_proxy() { # OLD_ONE
   touch "$api/forbidden"
   start_doorbell
   wait_for 30 refused_twice
-  assert_equal 4 "$(wc -l <"$dir/doorbell.log")"
+  assert_equal 5 "$(wc -l <"$dir/doorbell.log")"
   grep -q 'cannot watch ingresses (HTTP/1.0 403 Forbidden), so their changes are seen at the next poll' "$dir/doorbell.log"
 }
 
 refused_twice() {
-  (($(grep -c 'limit=1 HTTP/1.1" 403' "$dir/api.access") >= 8))
+  (($(grep -c 'limit=1 HTTP/1.1" 403' "$dir/api.access") >= 10))
 }
 
 @test "a kubectl that cannot be a proxy is told once, and tried again" {

@@ -9,10 +9,10 @@ assert_refused() { # MESSAGE_PART [KNOWN_SNAPSHOT]
   assert_contains "$stderr" "$1"
 }
 
-@test "fetch prints the four lists as one JSON document" {
+@test "fetch prints the five lists as one JSON document" {
   start_api rules
-  "$bin/fetch" | assert_json '[.ingresses, .ingressClasses, .services, .endpointSlices] | map(.kind)' \
-    '["IngressList","IngressClassList","ServiceList","EndpointSliceList"]'
+  "$bin/fetch" | assert_json '[.ingresses, .ingressClasses, .terminatingNamespaces, .services, .endpointSlices] | map(.kind)' \
+    '["IngressList","IngressClassList","NamespaceList","ServiceList","EndpointSliceList"]'
 }
 
 @test "fetch prints nothing while the cluster equals the known snapshot" {
@@ -72,6 +72,7 @@ assert_refused() { # MESSAGE_PART [KNOWN_SNAPSHOT]
   assert_contains "$output" '/namespaces/demo/services'
   assert_contains "$output" '/namespaces/demo/endpointslices'
   refute_contains "$output" '/namespaces/demo/ingressclasses'
+  refute_contains "$output" status.phase # one namespace has nobody to give way to
 }
 
 @test "with READ_CLASSES=off no IngressClass is read, and INGRESS_CLASS alone is ours" {

@@ -204,9 +204,10 @@ CONFIG
 cluster_is() { # FIXTURE [EDIT]
   local key
   revision=$((${revision:-1000} + 1))
-  for key in ingresses ingressClasses services endpointSlices; do
+  for key in ingresses ingressClasses terminatingNamespaces services endpointSlices; do
     snapshot "$@" | jq -c --arg key "$key" --arg revision "$revision" \
       '.[$key] | {kind, apiVersion, metadata: {resourceVersion: $revision}, items}' >"$api/new"
+    key=${key#terminating} # in the path it is "namespaces"
     mv "$api/new" "$api/${key,,}"
   done
 }

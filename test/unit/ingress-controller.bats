@@ -30,11 +30,11 @@ poll_more() { # POLLS
 
 # How often the lists were read since the log of the stand-in was emptied, and how many bytes one read of each is.
 reads_and_bytes() {
-  awk '/GET .*(ingresses|ingressclasses|services|endpointslices) / { times[$7]++; bytes[$7] += $10 }
+  awk '/GET .*((ingresses|ingressclasses|services|endpointslices)|namespaces[?]fieldSelector=status.phase=Terminating) / { times[$7]++; bytes[$7] += $10 }
     END { for (path in times) { reads += times[path]; all += bytes[path] / times[path] } print reads, all }' "$dir/api.access"
 }
 
-@test "an unchanged cluster costs four reads in each poll, each byte of them once, and no jq, no kubectl, no reload and no line in the log" {
+@test "an unchanged cluster costs five reads in each poll, each byte of them once, and no jq, no kubectl, no reload and no line in the log" {
   start_api rules
   count_programs kubectl jq nginx openssl envsubst diff cmp sed sha256sum timeout cat rm mv
   start_controller PATH="$dir/path:$PATH" LEASE_SECONDS=600 # lead is to do nothing meanwhile
@@ -50,10 +50,10 @@ reads_and_bytes() {
   poll_more 20
   polls=$(($(metric polls_total) - polls))
   read -r reads bytes < <(reads_and_bytes)
-  assert_equal 4 "$(((reads + polls / 2) / polls))"
-  assert_equal "$(cat "$api"/{ingresses,ingressclasses,services,endpointslices} | wc -c)" "$bytes"
+  assert_equal 5 "$(((reads + polls / 2) / polls))"
+  assert_equal "$(cat "$api"/{ingresses,ingressclasses,namespaces,services,endpointslices} | wc -c)" "$bytes"
   sort "$dir/started" | uniq -c | while read -r times program; do echo "$program $(((times + polls / 2) / polls))"; done >"$dir/each"
-  assert_equal 'cat 4, cmp 1, mv 1, sed 1, timeout 4' "$(paste -sd , "$dir/each" | sed 's/,/, /g')"
+  assert_equal 'cat 5, cmp 1, mv 1, sed 1, timeout 5' "$(paste -sd , "$dir/each" | sed 's/,/, /g')"
   assert_equal "$length" "$(wc -l <"$dir/controller.log")"
   assert_equal "$workers" "$(pgrep -P "$(<"$STATE_DIR/nginx.pid")")"
 }

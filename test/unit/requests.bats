@@ -220,3 +220,8 @@ is_closed() { # PORT BEGINNING
     exec {fd}>&-
   done
 }
+
+@test "a pod's own Server header comes through, once" {
+  serve rules # the pods are an nginx that tells its version
+  assert_equal "Server: nginx/$(nginx -v 2>&1 | sed 's|.*/||; s/ .*//')" "$(ask fruit.example /apple -o /dev/null -D - | tr -d '\r' | grep -i '^server:')"
+}

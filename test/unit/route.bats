@@ -80,8 +80,8 @@ golden() { # FIXTURE
 }
 
 @test "annotations of ingress-nginx that have no effect here are a problem, and no others" {
-  model rules '.ingresses.items[0].metadata.annotations = {"nginx.ingress.kubernetes.io/auth-url": "http://a", "nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8",
+  model rules '.ingresses.items[0].metadata.annotations = {"nginx.ingress.kubernetes.io/rewrite-target": "/", "nginx.ingress.kubernetes.io/app-root": "/a",
     "nginx.ingress.kubernetes.io/ssl-redirect": "false", "example.com/other": "x"}' |
     assert_json '[.problems[] | select(.reason | startswith("Annotation"))] | map([.reason, .message])' \
-      '[["AnnotationNotSupported","these annotations of ingress-nginx have no effect here: \"auth-url\", \"whitelist-source-range\""]]'
+      '[["AnnotationNotSupported","these annotations of ingress-nginx have no effect here: \"app-root\", \"rewrite-target\""]]'
 }

@@ -13,11 +13,25 @@ setup() {
 
 teardown() {
   common_teardown
-  kill -KILL "$backend_pid" # or else it would wait for the streams that are open
+  kill -KILL "$backend_pid" 2>/dev/null || true # or else it would wait for the streams that are open
 }
 
 counts() { # FILTER
   ask fruit.example /counts | jq "$1"
+}
+
+# Prints the Server headers of an answer.
+servers_of() { # PATH
+  ask fruit.example "$1" -o /dev/null -D - | tr -d '\r' | sed -n 's/^[Ss]erver: //p'
+}
+
+@test "an answer whose pod names no Server has one by us, and nginx's own answers have one by nginx" {
+  assert_equal backend "$(servers_of /)"
+  assert_equal bash-ingress "$(servers_of /anonymous)"
+  serve rules '.ingresses.items[0].spec.rules[0].http.paths |= [.[0] | .path = "/there"]'
+  assert_equal nginx "$(servers_of /elsewhere)"
+  kill -KILL "$backend_pid" 2>/dev/null
+  wait_for 15 eval '[[ $(servers_of /there) == nginx ]]' # its 502
 }
 
 @test "server-sent events arrive one by one, not when the stream ends" {

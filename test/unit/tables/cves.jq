@@ -2,13 +2,17 @@
 #
 # input:  a snapshot
 # args:   $file: what the Ingresses are after
-# output: the snapshot with an Ingress for each, and with .cves: [{cve, ingress, host, reason}]: the problem that each must be
+# output: the snapshot with an Ingress for each, and with .cves: [{cve, ingress, host, reason}]: the problem that each must
+#         be. Where that is ProtectionNotAvailable, the Ingress is closed (503); the others' path /good is served.
 #
 # Two are not here, because there is nothing like what they were against: CVE-2025-1974 and CVE-2026-24514 (the
 # admission webhook).
 
 "location /canary { alias \($file); }" as $location
-| def annotated($name; $value): {annotations: {("nginx.ingress.kubernetes.io/\($name)"): $value}, reason: "AnnotationNotSupported"};
+| def conveniences: ["app-root", "cors-allow-origin", "custom-http-errors", "mirror-host", "mirror-target", "permanent-redirect", "rewrite-target"];
+def annotated($name; $value):
+  {annotations: {("nginx.ingress.kubernetes.io/\($name)"): $value},
+   reason: (if $name | IN(conveniences[]) then "AnnotationNotSupported" else "ProtectionNotAvailable" end)};
 def path($path): {paths: [{$path, pathType: ("ImplementationSpecific", "Exact", "Prefix")}], reason: "PathRefused"};
 
 def cves:

@@ -1,8 +1,8 @@
 # Each character that has no business in a configuration, in each field that it could get there by.
 #
 # input:  a snapshot
-# output: the snapshot with an Ingress for each, and with .cases: [{ingress, host, reason, served, shown}], what is
-#         expected of each: a problem for that reason (null: none), whether its good path /good is served,
+# output: the snapshot with an Ingress for each, and with .cases: [{ingress, host, reason, answer, shown}], what is
+#         expected of each: a problem for that reason (null: none), the status that its good path /good answers,
 #         and the text as the problem must show it
 #
 # The Ingress demo/7-service has character number 7 in the name of a Service, and the host 7-service.example.
@@ -29,12 +29,13 @@ def fields($id; $text):
   {name: "host", reason: "HostRefused", ingress: (.spec.rules += [{host: "x\($text).example", http: {paths: [path("/"; "good")]}}])},
   {name: "service", reason: "ServiceRefused", ingress: another(path("/odd"; "good\($text)"))},
   {name: "port", reason: "ServicePortNotFound", ingress: another(path("/odd"; "good") | .backend.service.port.name = $text)},
-  (("ssl-redirect", "force-ssl-redirect", "backend-protocol") as $name
-    | {$name, reason: "AnnotationRefused", ingress: annotated($name; $text)}),
+  (("ssl-redirect", "force-ssl-redirect") as $name
+    | {$name, reason: "ProtectionNotAvailable", answer: 503, ingress: annotated($name; $text)}),
+  {name: "backend-protocol", reason: "AnnotationRefused", ingress: annotated("backend-protocol"; $text)},
   {name: "annotation", reason: "AnnotationNotSupported", ingress: annotated($text; "x")},
-  {name: "snippet", reason: "AnnotationNotSupported", ingress: annotated("configuration-snippet"; $text), unseen: true},
-  {name: "class", reason: null, served: false, ingress: (.spec.ingressClassName = $text)},
-  {name: "old-class", reason: null, served: false, ingress: (del(.spec.ingressClassName) | .metadata.annotations["kubernetes.io/ingress.class"] = $text)},
+  {name: "snippet", reason: "ProtectionNotAvailable", answer: 503, ingress: annotated("configuration-snippet"; $text), unseen: true},
+  {name: "class", reason: null, answer: 404, ingress: (.spec.ingressClassName = $text)},
+  {name: "old-class", reason: null, answer: 404, ingress: (del(.spec.ingressClassName) | .metadata.annotations["kubernetes.io/ingress.class"] = $text)},
   {name: "secret", reason: "SecretRefused", ingress: (.spec.tls = [{hosts: [], secretName: "x\($text)"}])},
   {name: "tls-host", reason: "HostRefused", ingress: (.spec.tls = [{hosts: ["x\($text)"], secretName: "good"}])},
   {name: "tls-unused-host", reason: null, ingress: (.spec.tls = [{hosts: [$text]}])},
@@ -51,10 +52,10 @@ def fields($id; $text):
 # input: a case / output: the same, finished
 def finished($id; $text):
   "\($id)-\(.name)" as $name
-  | {served: true} + .
+  | {answer: 200} + .
   | .ingress.metadata.name = $name
   | .ingress.spec.rules[0].host = "\($name).example"
-  | .expected = {ingress: "demo/\($name)", reason, served, host: "\($name).example",
+  | .expected = {ingress: "demo/\($name)", reason, answer, host: "\($name).example",
       shown: (if .unseen or .reason == null then "" else $text | tojson | .[1:-1] | [explode[] | if . < 32 or . > 126 then 63 else . end] | implode | .[:40] end)};
 
 {metadata: {namespace: "demo", creationTimestamp: "2027-01-01T00:00:00Z"},
