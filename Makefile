@@ -1,7 +1,7 @@
 # The verbs of this repository. `make help` explains them.
 
 .DEFAULT_GOAL := help
-.PHONY: demo demo-down test test-unit test-e2e test-faults bench bench-quick lint image deploy cluster-up cluster-down update-golden help
+.PHONY: demo demo-down test test-unit test-e2e test-faults conformance bench bench-quick lint image deploy cluster-up cluster-down update-golden help
 
 demo: ## start a cluster with the controller and two applications, and show what to try
 	test/demo/demo up
@@ -20,6 +20,9 @@ test-e2e: ## run the real image in a real cluster (CLUSTER=kind|minikube|embedde
 
 test-faults: ## the faults among them, as long as they may last
 	FAULTS=long test/run faults
+
+conformance: ## run the conformance suite of Kubernetes' Ingress API on the demo's cluster (SUITE=its checkout)
+	test/conformance $(SUITE)
 
 bench: ## measure how fast traffic follows, and what the controller costs, on the embedded cluster
 	test/bench/bench
