@@ -96,6 +96,10 @@ ANNOTATIONS
   fi
 }
 
+is_past() { # TIME
+  [[ $(date -u +%FT%TZ) > $1 ]]
+}
+
 @test "an Ingress in a namespace that is being deleted gives way at once, although it is the oldest and still there" {
   namespace=leaving
   kubectl create namespace "$namespace"
@@ -104,6 +108,8 @@ ANNOTATIONS
   kubectl -n "$namespace" patch configmap holds -p '{"metadata": {"finalizers": ["example.com/held"]}}'
   kubectl -n "$namespace" patch ingress oldest -p '{"metadata": {"finalizers": ["example.com/held"]}}' # as its pods would hold it for half a minute
   wait_for 20 always_status 503 leaving.example /
+  created=$(kubectl -n "$namespace" get ingress oldest -o jsonpath='{.metadata.creationTimestamp}')
+  wait_for 5 is_past "$created" # of the same second, the one whose namespace comes first would be preferred
   create_ingress younger 'leaving.example/*=backend:80'
   wait_for 20 eval 'kubectl -n e2e get events --field-selector involvedObject.name=younger,reason=PathTaken -o name | grep -q .'
   kubectl delete namespace "$namespace" --wait=false
