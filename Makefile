@@ -1,7 +1,7 @@
-# The verbs of this repository. `make help` explains them.
+# The verbs of this repository, in the order in which one needs them. `make help` explains them.
 
 .DEFAULT_GOAL := help
-.PHONY: demo demo-down test test-unit test-e2e test-faults conformance bench bench-quick lint image deploy cluster-up cluster-down update-golden help
+.PHONY: demo demo-down test test-unit test-e2e test-faults lint update-golden image deploy cluster-up cluster-down conformance bench bench-quick help
 
 demo: ## start a cluster with the controller and two applications, and show what to try
 	test/demo/demo up
@@ -21,17 +21,11 @@ test-e2e: ## run the real image in a real cluster (CLUSTER=kind|minikube|embedde
 test-faults: ## the faults among them, as long as they may last
 	FAULTS=long test/run faults
 
-conformance: ## run the conformance suite of Kubernetes' Ingress API on the demo's cluster (SUITE=its checkout)
-	test/conformance $(SUITE)
-
-bench: ## measure how fast traffic follows, and what the controller costs, on the embedded cluster
-	test/bench/bench
-
-bench-quick: ## the rows of 10 Ingresses, once instead of three times
-	test/bench/bench quick
-
 lint: ## check the files without running them
 	test/run lint
+
+update-golden: ## write again what the unit tests compare with; look at `git diff` then
+	test/fixtures/update
 
 image: ## build the container image bash-ingress:dev
 	test/image build
@@ -45,8 +39,14 @@ cluster-up: ## start the embedded cluster: real Kubernetes without Docker, as ro
 cluster-down: ## stop the embedded cluster and leave nothing of it
 	test/cluster/cluster down
 
-update-golden: ## write again what the unit tests compare with; look at `git diff` then
-	test/fixtures/update
+conformance: ## run the conformance suite of Kubernetes' Ingress API on the demo's cluster (SUITE=its checkout)
+	test/conformance $(SUITE)
+
+bench: ## measure how fast traffic follows, and what the controller costs, on the embedded cluster
+	test/bench/bench
+
+bench-quick: ## the rows of 10 Ingresses, once instead of three times
+	test/bench/bench quick
 
 help: ## list the verbs
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/make \1 \2/p' $(MAKEFILE_LIST) | awk '{ printf "make %-14s ", $$2; $$1 = $$2 = ""; print substr($$0, 3) }'

@@ -50,9 +50,9 @@ free_port() {
   echo "$port" | tee -a "$given"
 }
 
-# Builds a Go program of the tests, test/NAME, and prints where it is.
+# Builds test/go/NAME and prints where the program is.
 go_program() { # NAME
-  local source=${BASH_SOURCE[0]%/*}/$1
+  local source=${BASH_SOURCE[0]%/*}/go/$1
   CGO_ENABLED=0 go build -C "$source" -o "$BATS_RUN_TMPDIR/$1" . >&2
   echo "$BATS_RUN_TMPDIR/$1"
 }

@@ -126,7 +126,7 @@ ask_through_proxy() {
   undo+=('order_answer right')
 }
 
-order_answer() { # ANSWER [RESOURCE]   as test/api-proxy understands it
+order_answer() { # ANSWER [RESOURCE]   as test/go/api-proxy understands it
   kubectl create --raw "/api/v1/namespaces/e2e/services/api-proxy:orders/proxy/?answer=$1&to=${2-}" -f - <<<''
 }
 

@@ -98,7 +98,7 @@ many_ingresses() { # NUMBER
       rules: [{host: "many-\(.).example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "backend", port: {number: 80}}}}]}}]}}]}'
 }
 
-# Runs COMMAND under a load, such as '-rate 500 -post' (test/probe has a list), and
+# Runs COMMAND under a load, such as '-rate 500 -post' (test/go/probe has a list), and
 # prints what became of that. Sets report: the file that tells it, too.
 under_load() { # LOAD ADDRESS HOST PATH COMMAND...
   local probe probing mine

@@ -36,13 +36,13 @@ bring_image() { # NAME PACKAGE
   "${CLUSTER}_load" "$BATS_RUN_TMPDIR/$1.tar"
 }
 
-# The Go PACKAGE of the module test/NAME becomes the image bash-ingress-NAME:dev.
+# The Go PACKAGE becomes the image bash-ingress-NAME:dev, as the Dockerfile in test/go/NAME says.
 build_image() ( # NAME PACKAGE FILE
   source "$root/test/image"
   choose_builder
   name=bash-ingress-$1:dev
-  CGO_ENABLED=0 go build -C "$root/test/$1" -ldflags='-s -w' -o program "$2"
-  "$BUILDER" build --tag "$(local_name "$name")" "$root/test/$1"
+  CGO_ENABLED=0 go build -C "$root/test/go/$1" -ldflags='-s -w' -o program "$2"
+  "$BUILDER" build --tag "$(local_name "$name")" "$root/test/go/$1"
   save "$3"
 )
 

@@ -10,7 +10,7 @@ setup_file() {
   speak grpcs GRPCS
   speak secure HTTPS # the last change: once it is live, all are
   kubectl -n e2e get secret grpc -o json | jq -r '.data["tls.crt"] | @base64d' >"$BATS_FILE_TMPDIR/ca"
-  go build -C "$root/test/grpc" -o "$BATS_RUN_TMPDIR/interop" google.golang.org/grpc/interop/client
+  go build -C "$root/test/go" -o "$BATS_RUN_TMPDIR/interop" google.golang.org/grpc/interop/client
   wait_for 15 always_status 200 secure.example /
 }
 teardown() { [[ -n ${BATS_TEST_COMPLETED-} ]] || explain_failure; }

@@ -1,13 +1,15 @@
-// No program of ours: the gRPC library's own interoperability tests, at a version
-// that go.sum pins. A suite that others wrote, run through the controller.
-module bash-ingress/test/grpc
+// The Go programs of the tests; README.md says what each is for.
+module bash-ingress.local/test/go
 
 go 1.25.0
 
+// The gRPC library's own interoperability tests: a suite that others wrote, run through the controller.
 tool (
 	google.golang.org/grpc/interop/client
 	google.golang.org/grpc/interop/server
 )
+
+require github.com/coder/websocket v1.8.15
 
 require (
 	cel.dev/expr v0.25.2 // indirect

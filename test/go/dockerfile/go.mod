@@ -1,4 +1,5 @@
-module bash-ingress/test/lint/dockerfile
+// A module of its own: BuildKit demands a newer Go than the other programs need.
+module bash-ingress.local/test/go/dockerfile
 
 go 1.26.8
 

@@ -1,3 +1,0 @@
-module bash-ingress/test/api-proxy
-
-go 1.25
