@@ -1,18 +1,18 @@
 # The Secrets that our Ingresses name for TLS.
 #
-# input:  {ingresses, ingressClasses, secrets}, read with `inputs` (jq -n)
-# args:   $class, $controller: which Ingresses are ours; $default: a Secret that is wanted too
+# input:  the items of a SecretList, one on each line (jq -n -R)
+# args:   $claims: the digest of the Ingresses; $default: a Secret that is wanted too
 #         $facts: what facts.jq knows of the key pairs; $files: the names of the files that are there
 #         $now: the time, as the facts have it
 # output: if $print is "pairs": a line for each, its ID, "known" or "new", and if its file is missing the key pair in base64
-#         if it is "list": the time until which the list holds, and the list that bin/certificates describes
-include "kubernetes";
+#         if it is "list": the time until which the list holds, and the lines that bin/certificates describes
+include "items";
 
-# input: a snapshot / output: {"namespace/name": true, ...}
+# output: {"namespace/name": true, ...}
 def wanted:
-  [ ( our_ingresses($class; $controller)[]
-      | .metadata.namespace as $namespace
-      | .spec.tls[]?.secretName // empty | "\($namespace)/\(.)" ),
+  [ ( $claims | split("\n")[] | fromjson? | select(.ingress)
+      | (.ingress | split("/")[0]) as $namespace
+      | .tls[].secretName // empty | "\($namespace)/\(.)" ),
     ($default | select(. != ""))
   ]
   | map({(.): true}) | add // {};
@@ -38,24 +38,22 @@ def fact:
     | if .notAfter and .notAfter <= $now then {reason: "CertificateExpired", message: "its certificate expired at \(.notAfter)"} else . end
   end;
 
-# input: a Secret / output: its entry in the list
-def entry:
-  {secret: key, resourceVersion: .metadata.resourceVersion}
-  + (fact as $fact | $fact + if $fact.reason then {} else {file: "\(id).pem"} end);
+# input: a Secret / output: its line
+def certificate:
+  fact as $fact
+  | {certificate: key} + $fact + if $fact.reason then {} else {file: "\(id).pem"} end;
 
-input
-| (.secrets | doubts("SecretList") | "the answer for secrets: \(.)" | error),
-  ( wanted as $wanted
-    | [.secrets.items | sort_by(key)[] | select($wanted[key])]
-    | if $print == "pairs" then
-        ($files | split("\n") | map({(.): true}) | add) as $present
-        | .[] | fact as $fact
-        | [ id,
-            (if $fact then "known" else "new" end),
-            (if $fact.reason or $present["\(id).pem"] then empty else key_pair end)
-          ]
-        | join(" ")
-      else
-        map(entry)
-        | ([.[] | .notAfter // empty] | min // "9999"), .
-      end )
+wanted as $wanted
+| [each_item("Secret"; select($wanted[key]))] | sort_by(key)
+| if $print == "pairs" then
+    ($files | split("\n") | map({(.): true}) | add) as $present
+    | .[] | select(.problem | not) | fact as $fact
+    | [ id,
+        (if $fact then "known" else "new" end),
+        (if $fact.reason or $present["\(id).pem"] then empty else key_pair end)
+      ]
+    | join(" ")
+  else
+    map(if .problem then . else certificate end)
+    | ([.[] | .notAfter // empty] | min // "9999"), (.[] | tojson)
+  end

@@ -1,8 +1,8 @@
 # Which Events are to be told: each problem, and that an Ingress is routed.
 #
-# input:  a snapshot (jq -n: no input is an error)
-# args:   $class, $controller: which Ingresses are ours; $me: the name of this pod
-#         $model: [the routing model]
+# input:  {items: [Ingress, ...]}, all that there are (jq -n: no input is an error)
+# args:   $controller: who we are; $me: the name of this pod
+#         $model: [the routing model that is live], which names the Ingresses that are ours
 #         $first: [{"namespace/name of an Ingress": status}, ...] of those that got their first address
 #         $told: [{events: {"namespace/name of an Event": when it was told last, in seconds},
 #                  troubled: {"namespace/name of an Ingress": true if it had problems then}}], or [{}]
@@ -14,7 +14,7 @@
 #
 # The API server forgets an Event after an hour. So each problem is told again
 # every half hour, for as long as it exists.
-include "kubernetes";
+include "items";
 
 def half_an_hour: 1800;
 def most_for_one_ingress: 20;
@@ -24,7 +24,7 @@ def hash: reduce explode[] as $c (7; (. * 31 + $c) % 4294967291);
 
 # input: {type, reason, message} / output: an Event about the Ingress
 #
-# Its name is made of what it says, so the API server refuses a second one that
+# Its name is made of what it says, so the API server denies a second one that
 # says the same.
 def event($ingress; $now):
   "\($ingress.metadata.uid) \(.type) \(.reason) \(.message)" as $all
@@ -52,7 +52,8 @@ def routed:
 
 (now | floor) as $now
 | input
-| ([our_ingresses($class; $controller)[] | {(key): .}] | add // {}) as $ours
+| ([$model[0].ingresses[]? | {(.): true}] | add // {}) as $is_ours
+| ([.items[] | select($is_ours[key]) | {(key): .}] | add // {}) as $ours
 | ($model[0].problems // [] | map(select(.ingress != null and $ours[.ingress] != null)) | group_by(.ingress)) as $troubled
 | ($troubled | map({(.[0].ingress): true}) | add // {}) as $is_troubled
 # Of the others it is told when the first address comes, and when the last problem has gone.

@@ -13,6 +13,10 @@ def is_host:
   type == "string" and length <= 253
   and test("\\A([*][.])?[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\z");
 
+# input: a host / output: the name with a wildcard that is for it: "a.b.c" => "*.b.c" (RFC 6125, section 6.4.3)
+def as_wildcard:
+  sub("\\A[^.]+"; "*");
+
 # input: a path / output: why it is not let in, as the end of a sentence; nothing if it is let in
 #
 # The characters are those of RFC 3986 but "%", ";", "'" and "$". The last rule:

@@ -1,9 +1,9 @@
 # Which Ingresses show which addresses: what is to be written to their status.
 #
-# input:  a snapshot (jq -n: no input is an error)
-# args:   $class, $controller: which Ingresses are ours
+# input:  {items: [Ingress, ...]}, all that there are (jq -n: no input is an error)
+# args:   $model: [the routing model that is live], which names the Ingresses that are ours; $controller: who we are
 #         $address, $service: the settings PUBLISH_ADDRESS and PUBLISH_SERVICE; $me: the name of this pod
-#         $pods: [what pods.jq makes]; $hidden: [the Service, if the snapshot does not have it]
+#         $pods: [what pods.jq makes]; $found: [the Service, or a ServiceList with it], or []
 #         $sent: [{"namespace/name of an Ingress": the resourceVersion that we have replaced}], or []
 #         $most: the greatest number of Ingresses to write
 #         $ending: whether this pod ends: if no other stays, no Ingress is ours any more. (If this pod is not among
@@ -17,10 +17,10 @@
 #           what $sent is once all is written
 #           a List of Ingresses with their new status
 #
-# A snapshot may be older than what was written last. So what was made from the
-# same version of an Ingress before is not written again: it would be refused.
+# The list may be older than what was written last. So what was made from the same
+# version of an Ingress before is not written again: the API server would deny it.
+include "items";
 include "allow";
-include "kubernetes";
 
 # --- where we are reached: {points: [an entry of an Ingress's status, ...]}, or {wait: why there is none}
 
@@ -45,12 +45,11 @@ def node_points:
   else {wait: "no pod here is called \($me). Set PUBLISH_ADDRESS, or POD_NAME and POD_NAMESPACE"}
   end;
 
-# input: a snapshot
 def points:
   $pods[0] as $pods
   | if $pods.mine and $pods.ready == [] then {wait: "none of our pods is ready yet"}
     elif $address != "" then {points: [$address | split(",")[] | point]}
-    elif $service != "" then $hidden[0] // first(.services.items[] | select(key == $service)) // null | service_points
+    elif $service != "" then $found[0] // {} | (if .items then .items[0] // null elif .spec then . else null end) | service_points
     else $pods | node_points
     end
   | if (.points // []) != [] then {points: (.points | unique)} else {wait} end;
@@ -79,10 +78,9 @@ def listed: select(length > 0) | "Ingress \(map(key) | .[:8] | join(", "))\(if l
 
 input
 | points as $exposure
-| (if $ending then [] else our_ingresses($class; $controller) end) as $ours
-| ($ours | map({(key): true}) | add // {}) as $is_ours
+| (if $ending then {} else [$model[0].ingresses[]? | {(.): true}] | add // {} end) as $is_ours
 | ($sent[0] // {}) as $sent
-| [ .ingresses.items[] | select($sent[key] != .metadata.resourceVersion) ] as $current
+| [ .items[] | select($sent[key] != .metadata.resourceVersion) ] as $current
 | [ $current[] | select($is_ours[key] | not) | select(shown != [] and is_written_by_us) ] as $left
 | [ $current[] | select($is_ours[key]) | select($exposure.points and shown != $exposure.points) ] as $arrived
 | (if $ending and ($pods[0].others > 0 or ($pods[0].mine | not)) then [] else $left end) as $left
@@ -95,6 +93,6 @@ input
   ( if any($arrived[]; $exposure.points - shown != []) then $pods[0].ready | join(" ") else "" end ),
   ( if $waiting > 0 then $waiting else 0 end ),
   ( [$arrived[] | select(shown == []) | {(key): showing($exposure.points).status}] | add // {} | tojson ),
-  ( [.ingresses.items[] | select($sent[key] == .metadata.resourceVersion), $left[], $arrived[] | {(key): .metadata.resourceVersion}]
+  ( [.items[] | select($sent[key] == .metadata.resourceVersion), $left[], $arrived[] | {(key): .metadata.resourceVersion}]
     | add // {} | tojson ),
   ( {apiVersion: "v1", kind: "List", items: [ ($left[] | showing([])), ($arrived[] | showing($exposure.points)) ]} | tojson )

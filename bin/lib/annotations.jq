@@ -3,7 +3,6 @@
 # Some ask for protection. What cannot be given closes the Ingress: its paths answer 503, because to serve
 # them without it would open to everybody what was meant for a few.
 include "allow";
-include "kubernetes";
 include "ingress-nginx";
 include "networks";
 
@@ -17,26 +16,15 @@ def annotation($name):
 def annotation_names:
   [.metadata.annotations // {} | keys[] | select(startswith(prefix))[prefix | length:]];
 
-# input: an Ingress / output: text that is another one when it asks for something else, or when it was made anew
-#
-# Its resourceVersion changes with its status, too. Its generation does not, but nor does it with annotations.
-def version:
-  if .metadata.generation == null then .metadata.resourceVersion // ""
-  else "\(.metadata.uid) \(.metadata.generation)"
-    + if .metadata.annotations == null then ""
-      else [annotation_names[] as $name | " \($name)=\(annotation($name) | tostring | .[:1000])"] | add // ""
-      end
-  end;
-
 # input: an Ingress / output: true, false, or null if the annotation is not there or is neither (as Go's strconv.ParseBool)
 def flag($name):
   {"1": true, "t": true, "T": true, "true": true, "True": true, "TRUE": true,
    "0": false, "f": false, "F": false, "false": false, "False": false, "FALSE": false}[annotation($name) | strings // ""];
 
-# input: an Ingress / output: the protocol that its pods speak: HTTP, HTTPS, GRPC or GRPCS
+# input: an Ingress / output: the protocol that its pods speak, HTTPS, GRPC or GRPCS; null for HTTP
 def backend_protocol:
   annotation("backend-protocol") | strings // "" | ascii_upcase
-  | if . == "HTTPS" or . == "GRPC" or . == "GRPCS" then . else "HTTP" end;
+  | if . == "HTTPS" or . == "GRPC" or . == "GRPCS" then . else null end;
 
 # input: an Ingress / output: {host: true, ...}: the hosts of which HTTP clients are sent to HTTPS; "*" for all
 #
@@ -48,6 +36,10 @@ def redirected_hosts($default):
       [.spec.tls[]? | if (.hosts // []) == [] then "*" else .hosts[] end | {(.): true}] | add // {}
     else {}
     end;
+
+# input: a host / output: whether it is one of those that redirected_hosts names
+def is_redirected($redirected):
+  $redirected != {} and ($redirected["*"] or $redirected[.] or $redirected[as_wildcard]);
 
 # --- protection
 
@@ -96,15 +88,14 @@ def protection($documented):
 
 # --- problems
 
-# input: an Ingress / output: a refusal for what is not as its annotations say: if it is closed, and for each convenience
-# that it does not get
-def annotation_refusals($closed; $documented):
+# input: an Ingress / output: a problem {reason, message} for what is not as its annotations say: if it is closed, and for
+# each convenience that it does not get
+def annotation_problems($closed; $documented):
   select(.metadata.annotations) # most have none
-  | key as $key
-  | ($closed | values | refusal($key; "ProtectionNotAvailable"; .)),
+  | ($closed | values | {reason: "ProtectionNotAvailable", message: .}),
     ( annotation("backend-protocol") | values
       | select(strings // "" | ascii_upcase | IN("HTTP", "HTTPS", "GRPC", "GRPCS") | not)
-      | refusal($key; "AnnotationRefused"; "the annotation \(prefix)backend-protocol is \(quoted), and possible are HTTP, HTTPS, GRPC and GRPCS") ),
+      | {reason: "AnnotationRefused", message: "the annotation \(prefix)backend-protocol is \(quoted), and possible are HTTP, HTTPS, GRPC and GRPCS"} ),
     ( [annotation_names[] | select(annotation_class($documented) == "convenience")] - ["backend-protocol"]
       | select(length > 0)
-      | refusal($key; "AnnotationNotSupported"; "these annotations of ingress-nginx have no effect here: \(.[:10] | map(quoted) | join(", "))\(if length > 10 then " and others" else "" end)") );
+      | {reason: "AnnotationNotSupported", message: "these annotations of ingress-nginx have no effect here: \(.[:10] | map(quoted) | join(", "))\(if length > 10 then " and others" else "" end)"} );

@@ -1,0 +1,149 @@
+# api - how the API server is asked
+#
+# A kubectl takes 30 ms to start, and 50 MB to stay. So one stays beside the loop, `kubectl proxy`
+# (see doorbell), and is asked in plain HTTP over /dev/tcp, since the image has no curl on purpose.
+# What is understood of HTTP: a status line, headers, and a body that ends with the connection
+# (RFC 1945, HTTP/1.0).
+#
+# shellcheck shell=bash
+
+# The lists that decide the routing. IngressClasses are in no namespace, so a Role
+# cannot allow to read them. Of the namespaces, only those that are being deleted are
+# read; of one namespace alone, no Ingress could give way to another's.
+define_lists() {
+  local here=${WATCH_NAMESPACE:+namespaces/$WATCH_NAMESPACE/}
+  lists[ingresses]=/apis/networking.k8s.io/v1/${here}ingresses
+  lists[services]=/api/v1/${here}services
+  lists[endpointslices]=/apis/discovery.k8s.io/v1/${here}endpointslices
+  [[ $READ_CLASSES == off ]] || lists[ingressclasses]=/apis/networking.k8s.io/v1/ingressclasses
+  [[ -n $WATCH_NAMESPACE ]] || lists[namespaces]='/api/v1/namespaces?fieldSelector=status.phase=Terminating'
+}
+
+# A Secret for TLS need not have the type that is made for it, so all are read
+# but those of types that can have no certificate and are often many.
+secrets_path() {
+  echo "/api/v1/${WATCH_NAMESPACE:+namespaces/$WATCH_NAMESPACE/}secrets?fieldSelector=type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token,type!=kubernetes.io/dockerconfigjson,type!=bootstrap.kubernetes.io/token"
+}
+
+# For publish.
+pods_path() {
+  echo "/api/v1/namespaces/$POD_NAMESPACE/pods"
+}
+
+# For publish, if another namespace's Services may be read: a list of one. Else it may only `get` that one.
+publish_service_path() {
+  local namespace=${PUBLISH_SERVICE%/*} name=${PUBLISH_SERVICE#*/}
+  if [[ -n $WATCH_NAMESPACE && $WATCH_NAMESPACE != "$namespace" ]]; then
+    echo "/api/v1/namespaces/$namespace/services/$name"
+  else
+    echo "/api/v1/namespaces/$namespace/services?fieldSelector=metadata.name=$name"
+  fi
+}
+
+# For lead.
+lease_path() {
+  echo "/apis/coordination.k8s.io/v1/namespaces/$POD_NAMESPACE/leases/$LEASE_NAME"
+}
+
+# `timeout` bounds it, since kubectl's own --request-timeout does not: kubectl
+# retries. In the foreground, it stays in the process group that ends with the loop.
+# And `get --raw` takes much less time than `get -o json`, which asks the API
+# server what it offers first.
+read_with_kubectl() { # PATH
+  exec timeout --foreground -k 1 "$READ_SECONDS" kubectl get --raw "$1"
+}
+
+# By way of the proxy if there is one and it knows an answer. If not, it is a kubectl
+# of our own that says why: it may know what has changed, such as a token.
+read_path() { # PATH
+  open_answer "$1"
+  rest_of_answer
+}
+
+# Sets answer: a file descriptor to read the answer's body from.
+open_answer() { # PATH
+  reader=''
+  if [[ -n $use_proxy ]] && ask_proxy "$1"; then
+    answer=$proxy
+  else
+    exec {answer}< <(read_with_kubectl "$1")
+    reader=$!
+  fi
+}
+
+# Prints what is left of the answer.
+rest_of_answer() {
+  timeout --foreground -k 1 "$READ_SECONDS" cat <&"$answer" || return
+  [[ -z $reader ]] || wait "$reader"
+}
+
+# Connects to the proxy (in bash, a path can be a connection), sends the request,
+# and reads the header of the answer: then the body is what comes until the end
+# (RFC 1945, HTTP/1.0). To compress it would take longer than to send it.
+# Sets status to the first line; fails unless that says 200.
+ask_proxy() { # PATH
+  local port prefix pid began line=''
+  status=''
+  trap '' PIPE                  # it may end just now
+  read -r began _ </proc/uptime # the time of `read -t` is over when the wall clock jumps forward, too
+  {
+    read -r port prefix pid <"$proxy_file" && exec {proxy}<>"/dev/tcp/127.0.0.1/$port" &&
+      printf 'GET %s%s HTTP/1.0\r\nHost: localhost\r\nAccept-Encoding: identity\r\n\r\n' "$prefix" "$1" >&"$proxy"
+  } 2>/dev/null || return
+  until [[ $line == $'\r' ]]; do
+    read -r -t "$READ_SECONDS" line <&"$proxy" || { (($? <= 128 || $(uptime) - ${began%.*} <= READ_SECONDS / 2)) || give_up "$pid" && return 1; }
+    status=${status:-${line%$'\r'}}
+  done
+  [[ $status == *' 200 '* ]]
+}
+
+# No answer in time (for which timeout's status is 124). If that is the API server's
+# fault, a kubectl says so in the next poll. If the proxy hangs, nobody else would
+# notice; when it has ended, doorbell starts another.
+give_up() { # PID
+  kill -KILL "$1" 2>/dev/null || true
+  exit 124
+}
+
+# Prints the items of a list, as they come. A list begins with its head, which is
+# checked and left out: its resourceVersion follows every write in the cluster.
+read_items() { # PATH KIND
+  local head=''
+  open_answer "$1"
+  if ! IFS= read -r -t "$READ_SECONDS" -d '[' head <&"$answer" && [[ -z $head && -n $reader ]]; then
+    wait "$reader" || return # it has said why there is no answer
+  fi
+  check_head "$2" "$head"
+  rest_of_answer
+}
+
+# What a list must have, by the Kubernetes API conventions (lists and paging): the kind that
+# was asked for, items, a resourceVersion, and no continue token, which would say that this
+# is only the first page.
+check_head() { # KIND HEAD
+  local whole='^\{"kind":"'$1'","apiVersion":"[^"]*","metadata":\{("[a-zA-Z]+":[^][{}]+,)?"resourceVersion":"[^"]+"(,"[a-zA-Z]+":[^][{}]+)?\},"items":$'
+  case $2 in
+    *'"continue":"'[!\"]*) fail 'the answer is only the first page of a longer list' ;;
+    '{"kind":"'"$1"'"'*) [[ $2 =~ $whole ]] || fail "the list has no items or no resourceVersion, or is cut: $2" ;;
+    *) fail "the answer is no $1: ${2:0:80}" ;;
+  esac
+}
+
+fail() { # SENTENCE
+  printf '%s\n' "${1//[^[:print:]]/?}" >&2
+  exit 1
+}
+
+why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
+  local cause
+  case $1 in
+    124 | 137) cause="no answer within $READ_SECONDS s" ;; # timeout's own, and 128 + SIGKILL
+    *) cause=$(tail -n 1 "$2") ;;
+  esac
+  echo "${cause:-the read ended with status $1}"
+}
+
+# shellcheck disable=SC2034 # for those who source this
+declare -A lists=() kinds=([ingresses]=Ingress [services]=Service [endpointslices]=EndpointSlice [ingressclasses]=IngressClass [namespaces]=Namespace [secrets]=Secret)
+define_lists
+use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' answer='' reader='' status=''

@@ -1,0 +1,65 @@
+# What changed between two routing models, in words; and the numbers of the new one.
+#
+# input:  the old model, then the new one ({} for none)
+# args:   $most: the greatest number of problems to print
+# output: lines `WORD TEXT`:
+#           number NAME VALUE   ingresses that are ours, problems, quarantined ones among the Ingresses
+#           changed TEXT        which Ingresses, pods and certificates are new, others or gone
+#           problem TEXT        each problem that is new, or solved
+
+# input: [name] / output: "added a, b and 3 more", or nothing for none
+def listed($verb):
+  if length == 0 then empty
+  else "\($verb) \(.[:8] | join(", "))\(if length > 8 then " and \(length - 8) more" else "" end)"
+  end;
+
+# input: a model / output: {"namespace/name": what it asks for, ...}; whether its pods are ready does not count
+def asked:
+  .networks as $networks
+  | [.servers[]? | .host as $host | .locations[] | select(.ingress)
+     | {ingress, asks: [$host, .path, .pathType, .redirect, .protocol, .service, .port,
+                        (.allow | values | $networks[. - 1]), (.deny | values | $networks[. - 1]),
+                        (select(.status != 503 or (.service | not)) | .message)]}]
+  | group_by(.ingress) | map({(.[0].ingress): map(.asks)}) | add // {};
+
+# input: a model / output: {"namespace/name:port": ["address:port", ...], ...}
+def pods: [.upstreams[]? | {("\(.service):\(.port)"): .endpoints}] | add // {};
+
+# input: a model / output: {"host": [file, ...], ...}
+def certificates:
+  ([.certificates[]? | {(.host): .files}] | add // {}) + (if .defaultCertificate then {"any host": [.defaultCertificate]} else {} end);
+
+# output: what changed, as one line
+def changes($old; $new):
+  ($old.ingresses // []) as $before | ($new.ingresses // []) as $after
+  | ($old | asked) as $asked | ($new | asked) as $asks
+  | ($old | pods) as $had | ($new | pods) as $has
+  | ($old | certificates) as $showed | ($new | certificates) as $shows
+  | [ ($after - $before | map("Ingress \(.)") | listed("added")),
+      ([$after - ($after - $before) | .[] | select($asks[.] != $asked[.]) | "Ingress \(.)"] | listed("changed")),
+      ($before - $after | map("Ingress \(.)") | listed("removed")),
+      ( [$had + $has | keys[] | select($had[.] != $has[.] and (($before == $after) or ($had[.] and $has[.])))][:8][]
+        | . as $name
+        | ($has[$name] // [] | . - ($had[$name] // []) | listed("\($name) gained pod")),
+          ($had[$name] // [] | . - ($has[$name] // []) | listed("\($name) lost pod")) ),
+      ([$showed + $shows | keys[] | select($showed[.] != $shows[.])] | listed("another certificate for"))
+    ]
+  | if length == 0 then "settings or templates changed" else join("; ") end;
+
+# input: [problem] / output: {"the problem as a sentence": true, ...}: a set, for quick look-ups
+def sentences:
+  map({("\(if .ingress then "Ingress \(.ingress): " else "" end)\(.message) (\(.reason))"): true}) | add // {};
+
+# output: the problems that came and went; $old and $new are sets of sentences
+def problems($old; $new):
+  [ ($new | keys[] | select($old[.] == null)),
+    ($old | keys[] | select($new[.] == null) | "solved: \(.)")
+  ]
+  | .[:$most][], (length - $most | select(. > 0) | "and \(.) problems more");
+
+. as $old | input as $new
+| "number ingresses \($new.ingresses // [] | length)",
+  "number problems \($new.problems // [] | length)",
+  "number quarantined \([$new.problems[]? | select(.reason == "RejectedByNginx")] | length)",
+  "changed \(changes($old; $new))",
+  (problems($old.problems // [] | sentences; $new.problems // [] | sentences) | "problem \(.)")

@@ -1,0 +1,48 @@
+# common - the words that all programs share: logging, failing, time
+#
+# shellcheck shell=bash
+
+log() { # TEXT...   each TEXT is one line on standard error
+  local text
+  for text; do
+    printf '%(%H:%M:%S)T %s: %s\n' -1 "$program" "$text" >&2
+  done
+}
+
+die() { # STATUS TEXT...
+  log "${@:2}"
+  exit "$1"
+}
+
+need() { # TOOL...
+  local tool missing=()
+  for tool; do
+    command -v "$tool" >/dev/null || missing+=("$tool")
+  done
+  ((${#missing[@]} == 0)) ||
+    die 2 "these programs are missing: ${missing[*]}. Install them (Debian's packages: kubectl or kubernetes-client, jq, nginx, openssl, gettext-base, diffutils) and try again."
+}
+
+# Whole seconds since the machine started; the wall clock may jump.
+uptime() {
+  local now
+  take_time
+  echo "$now"
+}
+
+# The same for what runs every second: sets now, for "$(uptime)" takes a process.
+take_time() {
+  read -r now _ </proc/uptime
+  now=${now%.*}
+}
+
+# Whether this failure of THING differs from its last one, times and ports aside: a failure is
+# told when it begins or changes, not every second.
+is_new_failure() { # THING TEXT
+  local told=${failures[$1]-}
+  failures[$1]=${2//[0-9]/}
+  [[ ${failures[$1]} != "$told" ]]
+}
+
+declare -A failures=()
+program=${0##*/}

@@ -1,0 +1,32 @@
+# The digest of the EndpointSlices: the pods' addresses.
+#
+# input:  the items of an EndpointSliceList, one on each line (jq -n -R)
+# output: a line for each that belongs to a Service: {slice: "namespace/name", service: "namespace/name",
+#         ports: {"name of a port": number}, ready: [address], ending: [address]}; IPv6 addresses in brackets, as in a
+#         URL; or {slice, service, fqdn: true} for one that has names instead of addresses
+include "items";
+include "allow";
+
+# input: an Endpoint / output: its addresses that are some
+def addresses($type):
+  .addresses[]?
+  | if $type == "IPv4" and is_ipv4 then .
+    elif $type == "IPv6" and is_ipv6 then "[\(.)]"
+    else empty
+    end;
+
+each_item("EndpointSlice";
+  .metadata.labels["kubernetes.io/service-name"] as $service
+  | select($service)
+  | {slice: key, service: "\(.metadata.namespace)/\($service)"}
+    + if .addressType == "FQDN" then {fqdn: true}
+      else
+        .addressType as $type
+        | {
+            ports: ([.ports[]? | select(.port | is_port) | {(.name // ""): .port}] | add // {}),
+            # no condition counts as ready (EndpointConditions in discovery.k8s.io/v1)
+            ready: [.endpoints[]? | select(.conditions.ready != false) | addresses($type)],
+            # what ends but still serves is for when nothing is ready, as kube-proxy has it
+            ending: [.endpoints[]? | select(.conditions.ready == false and .conditions.serving == true and .conditions.terminating == true) | addresses($type)]
+          }
+      end)

@@ -1,0 +1,115 @@
+# The digest of the Ingresses: their claims, which are who asks for which host and path.
+#
+# input:  the items of an IngressList, one on each line (jq -n -R)
+# args:   $classes: the items of the IngressClassList, one on each line
+#         $class, $controller: which Ingresses are ours
+#         $ssl_redirect: "on" or "off", what counts for Ingresses that do not say it
+# output: a line for each Ingress that is ours:
+#         {ingress: "namespace/name", created: its creationTimestamp,
+#          options: {protocol, allow: [network], deny: [network], protections: [name]}   what all its claims have in common
+#          claims: [{host, path, pathType, redirect: true, service: "namespace/name", port: number or name}
+#                 | {host, path, pathType, error: {status, reason, message}}              an error of ours answers
+#                 | {host, path: "/", pathType: "Default"}],                              no default backend: a 404
+#          tls: [{hosts, secretName}], problems: [{reason, message}]}
+#
+# host "" is any host that no other server has. pathType is Exact, Prefix, or Default, which is ours and not the API's:
+# what no path of the host matches. $closed is a sentence if the Ingress must not be served (annotations.jq), else null.
+# (jq 1.8 crashes unless a file is included after those that include it.)
+include "annotations";
+include "ingress-nginx";
+include "networks";
+include "items";
+include "allow";
+
+# --- which Ingresses are ours
+
+# output: {"name of an IngressClass": true, ...} of those that are ours
+#
+# A class is ours if its spec.controller says so. The class $class is also ours while it does not exist: deleting it by
+# mistake must not take every route away.
+def our_classes($all):
+  ([$all[] | select(.spec.controller == $controller) | .metadata.name] + if any($all[]; .metadata.name == $class) then [] else [$class] end)
+  | map({(.): true}) | add // {};
+
+# output: whether an Ingress without a class is ours
+def default_is_ours($all):
+  any($all[]; .spec.controller == $controller and .metadata.annotations["ingressclass.kubernetes.io/is-default-class"] == "true");
+
+# input: an Ingress / output: whether it is ours. The field counts before the annotation of before Kubernetes 1.18.
+def is_ours($ours; $default):
+  (.spec.ingressClassName // .metadata.annotations["kubernetes.io/ingress.class"]) as $named
+  | if $named == null then $default else $ours[$named] end;
+
+# --- claims
+
+def problem($reason; $message): {$reason, $message};
+def error_answer($status; $reason; $message): {error: {$status, $reason, $message}};
+
+# input: an IngressBackend, or null / output: what a claim has of it; a Service is one of the Ingress's own namespace
+def backend($namespace; $closed):
+  if $closed then error_answer(503; "ProtectionNotAvailable"; $closed)
+  elif .service == null then error_answer(501; "ResourceBackendNotServed"; "a resource cannot be the backend here, only a Service can")
+  elif .service.name | is_name | not then error_answer(503; "ServiceRefused"; "\(.service.name | quoted) is no name of a Service")
+  else {service: "\($namespace)/\(.service.name)", port: (.service.port | .name // .number // 0)}
+  end;
+
+# input: an HTTPIngressPath / output: {path, pathType}, or a problem
+def path_and_type:
+  (.path // "" | if . == "" then "/" else . end) as $path
+  | [$path | path_refusal] as $refused
+  | if $refused != [] then problem("PathRefused"; "the path \($path | quoted) \($refused[0])")
+    elif .pathType == "Exact" then {$path, pathType: "Exact"}
+    else # Prefix, and ImplementationSpecific likewise; a trailing slash means nothing there
+      {path: ($path | if . == "/" then . else rtrimstr("/") end), pathType: "Prefix"}
+    end;
+
+# input: an Ingress / output: for each rule the claims of its paths, and problems; $redirected is what redirected_hosts says
+def rule_claims($redirected; $closed):
+  .metadata.namespace as $namespace
+  | .spec.rules[]?
+  | (.host // "") as $host
+  | if $host == "" or ($host | is_host) then
+      (if $host | is_redirected($redirected) then {redirect: true} else {} end) as $redirect
+      | .http.paths[]?
+      | (.backend | backend($namespace; $closed)) as $backend
+      | path_and_type
+      | if .path then {$host} + . + $redirect + $backend else . end
+    else
+      problem("HostRefused"; "the host \($host | quoted) is no DNS name")
+    end;
+
+# input: an Ingress / output: a claim of type Default for each of its hosts, for any host if it has no rules
+def default_claims($redirected; $closed):
+  . as {metadata: {$namespace}, spec: {$defaultBackend}}
+  | [.spec.rules[]? | .host // ""] | if length == 0 then [""] else unique end
+  | .[] | select(. == "" or is_host)
+  | {host: ., path: "/", pathType: "Default"}
+    + if $defaultBackend == null then {}
+      else (if is_redirected($redirected) then {redirect: true} else {} end) + ($defaultBackend | backend($namespace; $closed))
+      end;
+
+# input: an Ingress / output: its digest
+def digest($documented):
+  redirected_hosts($ssl_redirect) as $redirected
+  | protection($documented) as $protection
+  | (if $protection.closed then {} else $redirected end) as $redirected
+  | [rule_claims($redirected; $protection.closed), default_claims($redirected; $protection.closed)] as $claims
+  | {
+      ingress: key,
+      created: (.metadata.creationTimestamp // ""),
+      options: ({protocol: backend_protocol, allow: $protection.allow, deny: $protection.deny, protections: $protection.names} | del(.[] | nulls)),
+      claims: [$claims[] | select(.host)],
+      tls: [.spec.tls[]? | {hosts, secretName}] | unique,
+      problems: [($claims[] | select(.reason)), annotation_problems($protection.closed; $documented)] | unique
+    };
+
+[$classes | split("\n")[] | select(. != "") | read_item | .object | values] as $all
+| our_classes($all) as $ours
+| default_is_ours($all) as $default
+| documented_annotations as $documented
+| each_item("Ingress";
+    select(is_ours($ours; $default))
+    | if (.metadata.namespace | is_name) and (.metadata.name | is_name) then digest($documented)
+      else # the API server sees to it that names are names; nginx.conf has them, so that is not relied on
+        {problem: problem("NameRefused"; "the Ingress with namespace \(.metadata.namespace | quoted) and name \(.metadata.name | quoted) is not served")}
+      end)

@@ -1,0 +1,33 @@
+# The items of a list, one on each line, as fetch hands them to the digests.
+
+# input: an object / output: "namespace/name"
+def key: "\(.metadata.namespace)/\(.metadata.name)";
+
+# input: a line / output: {object}, or {} if it is nested too deeply; an error if the line is not whole
+#
+# jq reads no more than some thousand levels of nesting, and the API server stores more. Anything else that it cannot
+# read is not what the API server has: then the list is in doubt, and nothing of it counts.
+def read_item:
+  try {object: fromjson}
+  catch (if startswith("Exceeds depth limit") then {} else error("an item of the list is not whole: \(.)") end);
+
+# input: the line of an object that is nested too deeply / output: a problem
+def too_deep($kind):
+  (capture("^\\{\"metadata\":\\{\"name\":\"(?<name>[-a-z0-9.]+)\".*?\"namespace\":\"(?<namespace>[-a-z0-9]+)\"") // {name: "?", namespace: "?"}) as $its
+  | {problem: {reason: "ObjectUnreadable", message: "\($kind) \($its.namespace)/\($its.name) is left out: it is nested too deeply to be read"}};
+
+# input: none (jq -n -R) / output: for each item of a list of $kind what `digest` makes of it; or a problem
+#
+# One odd object harms only itself: if the digest fails, that object is left out, and named.
+def each_item($kind; digest):
+  inputs
+  | . as $line
+  | read_item
+  | if has("object") | not then $line | too_deep($kind)
+    else .object
+      | if type == "object" and (.metadata.name | type) == "string" then
+          . as $object
+          | try digest catch ($object | {problem: {reason: "ObjectUnreadable", message: "\($kind) \(key) is left out: a field has the wrong type"}})
+        else error("an item of the list is no \($kind)")
+        end
+    end;

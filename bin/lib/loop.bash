@@ -1,0 +1,147 @@
+# loop - what the loop does beside its passes: when it polls, what it tells, and what it watches
+#
+# shellcheck shell=bash
+
+prepare_loop() {
+  set +m # what the loop starts belongs to the loop's process group
+  mkdir -p "$STATE_DIR/run" "$admin"
+  rm -rf "$next/lists" # of a loop that was killed: there may be Secrets among them
+  exec {bell}<>"$STATE_DIR/run/bell"
+  hash=$(served_hash)
+  nginx_version=$(find_nginx_version)
+  [[ $DOORBELL == on ]] || pause=0.1
+}
+
+# --- when to poll
+
+# The bell (see doorbell) only ends the pause early. Rings before a poll begins are covered
+# by that poll. (read's status is above 128 when the time is over. Any other would come at
+# once, again and again.)
+wait_for_ring() {
+  read -r -t "$pause" <&"$bell" || { (($? > 128)) || sleep "$pause"; }
+  while read -t 0 <&"$bell" && read -r -t 1 <&"$bell"; do :; done # the first only looks whether there is more
+  take_time
+  poll_began=$now polls=$((polls + 1))
+  end_quarantine
+}
+
+rest() {
+  ((rest == 0)) || sleep "$rest"
+}
+
+# --- quarantine
+
+# If nginx rejects the configuration (status 10 of apply): once more without the Ingresses
+# that are the reason. Each is left out until its digest changes; and at the first change
+# after a minute all are given another chance: another object may have mended them.
+retry_without_rejected() {
+  failed_reloads=$((failed_reloads + 1))
+  try pass_without_rejected
+}
+
+pass_without_rejected() {
+  echo quarantine >"$next/step"
+  "$bin/quarantine" <"$next/snapshot" >"$next/quarantine.new"
+  uptime >"$next/quarantined-at"
+  mv -T "$next/quarantine.new" "$next/quarantine"
+  pass
+}
+
+end_quarantine() {
+  local since=0
+  [[ -s $next/quarantine ]] || return 0
+  read -r since <"$next/quarantined-at" || true # the disk was full
+  ((now - since < 60)) || : >"$next/quarantine"
+}
+
+# --- what became of a pass
+
+tell_success() {
+  printf -v last_good_poll '%(%s)T' -1
+  [[ -z ${failures[poll]-} ]] || log 'the poll succeeds again'
+  failures[poll]='' back_off=0 pause=$POLL_SECONDS
+  take_time
+  rest=$((now - poll_began < 4 ? 0 : 3)) # after a long poll, so that a storm of events cannot keep the loop busy
+  [[ ! -s $next/log ]] || cat "$next/log" >&2
+  [[ -e $admin/ready ]] || echo 'ready' >"$admin/ready"
+}
+
+# The loop sees at once that the API server is back, for which nobody rings. But what nginx
+# could not do now it may not be able to do for long, and each try costs it something.
+tell_failure() {
+  local said step
+  step=$(<"$next/step") || step=fetch
+  failed_polls=$((failed_polls + 1)) pause=1
+  [[ $step != apply ]] || failed_reloads=$((failed_reloads + 1))
+  back_off=$((back_off == 0 ? 1 : back_off < 16 ? back_off * 2 : 30))
+  [[ $step != fetch ]] || back_off=0
+  rest=$back_off
+  said=$(<"$next/log")
+  said=${said:-$step failed without a message; is $STATE_DIR full?}
+  is_new_failure poll "$said" || return 0
+  printf '%s\n' "$said" >&2
+  log "this poll failed in $step; the configuration stays as it is"
+}
+
+# --- what nginx serves
+
+# nginx may have been started just before its file was replaced: then it has to load it.
+stay_in_step() {
+  local served wanted
+  served=$(served_hash)
+  read -r _ _ wanted _ <"$live/nginx.conf" || return 0 # nothing is live yet
+  [[ -z $served || $served == "$hash" ]] || reloads=$((reloads + 1)) hash=$served prune_at=${prune_at:-$((now + 2))}
+  [[ -n $served && $served != "$wanted" ]] || return 0 # without an answer, nginx is being started, or very busy
+  try step apply <"$live/nginx.conf"
+  cat "$next/log" >&2
+  [[ $status == 0 ]] || pause=1
+}
+
+# Soon after a reload, and again while there is something to prune.
+prune_keys() {
+  [[ -n $prune_at ]] && ((now >= prune_at)) || return 0
+  "$bin/prune-keys" || return 0 # and again in the next pass
+  prune_at=''
+  [[ ! -s $STATE_DIR/keys/unused ]] || prune_at=$(($(uptime) + HANDSHAKE_SECONDS))
+}
+
+# --- metrics: a file that nginx serves on the admin port
+
+# In the Prometheus text format. nginx puts in its own numbers (SSI, "echo"). Better without
+# numbers than without routes: so a full disk is no error here.
+write_metrics() {
+  local -A number=([ingresses]=0 [problems]=0 [quarantined]=0 [leader]=0 [failed_publications]=0)
+  read_numbers "$live/numbers"
+  read_numbers "$STATE_DIR/run/leader"
+  {
+    metric counter polls_total 'Polls of the API server.' "$polls"
+    metric counter failed_polls_total 'Polls that changed nothing because a step failed.' "$failed_polls"
+    metric counter reloads_total 'Configurations that became live.' "$reloads"
+    metric counter failed_reloads_total 'Configurations that nginx did not take.' "$failed_reloads"
+    metric gauge last_good_poll_timestamp_seconds 'Time of the last poll that succeeded.' "$last_good_poll"
+    metric gauge ingresses 'Ingresses of our class.' "${number[ingresses]}"
+    metric gauge problems 'Parts of Ingresses that are not served as they say.' "${number[problems]}"
+    metric gauge quarantined_ingresses 'Ingresses that are not served because nginx rejects them.' "${number[quarantined]}"
+    metric gauge leader 'Whether this replica writes the status of the Ingresses, and Events.' "${number[leader]}"
+    metric counter failed_publications_total 'Passes of publish that failed.' "${number[failed_publications]}"
+    metric gauge config_info 'The live configuration.' 1 "{hash=\"$hash\"}"
+    metric gauge nginx_connections_active 'Open client connections.' '<!--# echo var="connections_active" -->'
+    metric gauge nginx_connections_reading 'Connections on which a request is read.' '<!--# echo var="connections_reading" -->'
+    metric gauge nginx_connections_writing 'Connections on which an answer is written.' '<!--# echo var="connections_writing" -->'
+    metric gauge nginx_connections_waiting 'Connections that wait for a request.' '<!--# echo var="connections_waiting" -->'
+  } >"$admin/metrics.new" && mv -T "$admin/metrics.new" "$admin/metrics" || true
+} 2>/dev/null
+
+# Lines `NAME NUMBER`. (The file may just be written for the first time.)
+read_numbers() { # FILE
+  local name value
+  [[ -s $1 ]] || return 0
+  while read -r name value; do number[$name]=$value; done <"$1"
+}
+
+metric() { # counter|gauge NAME HELP VALUE [LABELS]
+  printf '# HELP bash_ingress_%s %s\n# TYPE bash_ingress_%s %s\nbash_ingress_%s%s %s\n' "$2" "$3" "$2" "$1" "$2" "${5-}" "$4"
+}
+
+admin=$STATE_DIR/admin bell='' hash='' last_good_poll=0 poll_began=0 now=0 pause=1 rest=0 back_off=0
+polls=0 failed_polls=0 reloads=0 failed_reloads=0 prune_at=''

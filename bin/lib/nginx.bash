@@ -1,0 +1,65 @@
+# nginx - which configuration it serves, and where it keeps things
+#
+# shellcheck shell=bash
+
+# Whether nginx serves this file now. The first line of the file names its hash.
+is_served() { # NGINX_CONF [ADDRESS]
+  local hash
+  read -r _ _ hash _ <"$1" && [[ $(served_hash "${@:2}") == "$hash" ]]
+}
+
+# Asks the nginx of this pod, or of the one at ADDRESS, for the hash of its
+# configuration; prints nothing if it does not answer. The last line of the
+# answer is its body.
+served_hash() { # [ADDRESS]
+  local line body=''
+  {
+    printf 'GET /config-hash HTTP/1.0\r\n\r\n' >&3
+    while read -r -t 1 line <&3; do body=$line; done
+  } 2>/dev/null 3<>"/dev/tcp/${1-127.0.0.1}/$ADMIN_PORT"
+  printf '%s' "$body"
+}
+
+# Sets master: the number of nginx's main process.
+nginx_runs() {
+  [[ -s $STATE_DIR/run/nginx.pid ]] && read -r master <"$STATE_DIR/run/nginx.pid" && kill -0 "$master" 2>/dev/null
+}
+
+# If root starts nginx, its workers are another user, and it is they who read the keys.
+let_nginx_read() { # FILE
+  ((EUID != 0)) || chown nobody "$1"
+}
+
+# An nginx of a learner's own machine may be older than the image's.
+leave_out_what_is_too_new() { # NGINX_CONF
+  local version=${nginx_version:-$(find_nginx_version)}
+  leave_out "$1" keepalive_min_timeout 1.27.4 'reloads may lose requests of keep-alive clients'
+  leave_out "$1" ssl_certificate_cache 1.27.4 'TLS handshakes take a little longer'
+  leave_out "$1" http2 1.25.1 'there is no HTTP/2, and so no gRPC'
+}
+
+find_nginx_version() {
+  local version
+  version=$(nginx -v 2>&1)
+  version=${version#*/}
+  echo "${version%% *}"
+}
+
+leave_out() { # NGINX_CONF DIRECTIVE FIRST_VERSION CONSEQUENCE
+  is_older "$version" "$3" || return 0
+  sed -i "s/^ *$2 .*/  # left out, nginx $version does not know it: &/" "$1"
+  grep -qs "left out.* $2 " "$STATE_DIR/live/nginx.conf" ||
+    log "this nginx is $version, and $2 came with $3. It is left out: $4."
+}
+
+is_older() { # VERSION OTHER_VERSION
+  local a b i
+  IFS=. read -ra a <<<"$1"
+  IFS=. read -ra b <<<"$2"
+  for i in 0 1 2; do
+    ((a[i] == b[i])) || break
+  done
+  ((a[i] < b[i]))
+}
+
+nginx_version='' # the loop finds it out once

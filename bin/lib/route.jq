@@ -1,0 +1,201 @@
+# Snapshot in, routing model out: every decision about who serves which request.
+#
+# input:  the snapshot, a line for each object (jq -n): the digests of the Ingresses, Services and EndpointSlices
+#         (ingresses.jq, services.jq and endpointslices.jq say what is in them), {terminating: "namespace"}, the
+#         {certificate: "namespace/name", ...} that `certificates` prints, {problem}; and last {whole: true}
+# args:   $quarantine: [{"namespace/name of an Ingress": {digest, message}, ...}]: those that nginx rejects
+#         $default_secret: "namespace/name" of the Secret for hosts without a certificate, or ""
+# output: {
+#   ingresses: ["namespace/name" of each that is ours],
+#   servers: [{host, locations: [{path, pathType, ingress, service, port, upstream}               served by pods
+#                              | {path, pathType, ingress, status, reason, message}  an error of ours
+#                             ]}],
+#             with redirect: true if its HTTP clients are sent to HTTPS,
+#             with protocol: HTTPS, GRPC or GRPCS if its pods do not speak HTTP,
+#             with deny and allow if not every client may use it: numbers of `networks`, from 1; deny counts first
+#   upstreams: [{name, service, port, endpoints: ["address:port"]}],
+#             with cut: their number, if there are more of them
+#   networks: [[network, ...], ...],
+#   certificates: [{host, files: [a key pair for each algorithm]}],
+#   defaultCertificate: a file, or null for the one that is made at start,
+#   problems: [{ingress, reason, message}]
+# }
+# host "" is any host that no other server has. pathType is Exact, Prefix, or
+# Default: what no path of the host matches; with nobody to serve it, it is a 404.
+#
+# Read it from the end. What an Ingress asks for goes through four stages:
+#
+#   claim     {ingress, host, path, pathType, service, port, ...}         an Ingress asks for this
+#   answered  {..., upstream, port: PORT} or {..., status, reason, message}     these pods answer, or we do
+#   winner    an answered claim that has its host, path and type to itself
+#   location  what the model shows of a winner
+#
+# and at each stage it may become a problem: {ingress, reason, message}. The certificates go a way of their own (tls.jq).
+# (jq 1.8 crashes unless a file is included after those that include it.)
+include "tls";
+include "allow";
+
+# input: anything / output: why a part of an Ingress is not served as it says
+def problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message}};
+
+# --- 1. claims
+
+# input: [digest of an Ingress] / output: the same, the oldest first
+#
+# A namespace that is being deleted keeps its Ingresses until its pods have ended (since Kubernetes 1.33), which may
+# be half a minute. They give way to all others, whatever their age.
+def by_age($terminating):
+  sort_by((.ingress | split("/")) as $key | [$terminating[$key[0]] // false, .created, $key[0], $key[1]]);
+
+# input: digest of an Ingress / output: its claims; $numbers is {"[network, ...]": the number of that list}
+def claims($numbers):
+  ({ingress} + .options
+    | if .allow then .allow |= $numbers[tojson] else . end
+    | if .deny then .deny |= $numbers[tojson] else . end) as $options
+  | .claims[] | $options + .;
+
+# --- 2. who answers
+
+# input: a claim / output: what it gets that no pod answers
+def error_answer($status; $reason; $message): del(.port) + {$status, $reason, $message};
+
+# input: a claim / output: it with who answers; a default that is not given stays without an answer, which is a 404
+#
+# The name of an upstream starts with what is most often different, the Service: nginx
+# looks for it among all of them, letter by letter, and 5,000 take it half as long again otherwise.
+def answered($services):
+  if .error then . + .error | del(.error)
+  elif .service == null then .
+  else
+    .service as $key
+    | .port as $port
+    | $services[$key] as $service
+    | (if $port | type == "number" then $service.ports.numbers["\($port)"] else $service.ports.names[$port] end) as $found
+    | def wanted: if $port | is_name then $port else $port | quoted end;
+      if $service == null then
+        error_answer(503; "ServiceNotFound"; "Service \($key) does not exist")
+      elif $service.external then
+        error_answer(503; "ExternalNameNotServed"; "Service \($key) is an ExternalName, which is not served: it could point anywhere")
+      elif $found == null or ($found.port | is_port | not) then
+        error_answer(503; "ServicePortNotFound"; "Service \($key) has no port \(wanted)")
+      elif $found.protocol then
+        error_answer(503; "ServicePortNotTCP"; "port \(wanted) of Service \($key) is not TCP")
+      else
+        .port = $found
+        | .upstream = "\($key | split("/") | reverse | join(".")).\($found.port)\(if .protocol then "." + (.protocol | ascii_downcase) else "" end)"
+      end
+  end;
+
+# --- 3. winners
+
+# input: [answered claim of one host, path and type, the oldest Ingress first] / output: the first, and a problem for each other
+def first_wins:
+  .[0] as $winner
+  | $winner,
+    ( .[1:][]
+      | problem(.ingress; "PathTaken";
+          "\(if .pathType == "Default" then "the default" else "\(.pathType) path \(.path)" end) of host "
+          + "\(if .host == "" then "*" else .host end) is already taken by Ingress \($winner.ingress)"
+          + if .protections then ", so what protects this one is not in force there: \(.protections | map(quoted) | join(", "))" else "" end) );
+
+# input: [answered claim of one host, the oldest Ingress first] / output: its winners in match order, and problems
+#
+# Of a path and a longer one, the longer decides; of the same, Exact does.
+# What no path matches goes to the default backend of the oldest Ingress that
+# has rules for the host and gives one, never to another host's rules.
+def winners:
+  map(select(.pathType != "Default")) as $paths
+  | map(select(.pathType == "Default")) as $defaults
+  | ($defaults | map(select(.upstream or .status))) as $given
+  | ( $paths | group_by([-(.path | length), .path, .pathType])[] | first_wins ),
+    ( if any($paths[]; .path == "/" and .pathType == "Prefix") then empty
+      elif $given != [] then $given | first_wins
+      else $defaults[0] | {ingress: null, host, path, pathType}
+      end );
+
+# --- 4. model
+
+# input: [digest of an EndpointSlice] of one Service / output: ["address:port", ...] of the port of that name, but not many more than $most
+#
+# The slice's port of the same name has the pods' port: a Service's targetPort may be a name that means another number
+# in each pod, and so in each slice.
+def endpoints($name; $most):
+  def of(addresses): [limit($most + 1; .[] | .ports[$name] as $port | select($port) | "\(addresses[]):\($port)")];
+  of(.ready) as $ready
+  | if $ready != [] then $ready else of(.ending) end
+  | unique;
+
+# input: [winner] / output: [{name, service, port, endpoints}], one for each Service port that they use
+#
+# Each of a slice's endpoints counts for each of its ports, so a few objects could
+# come to millions of lines. 10,000 are for all ports of a Service together.
+def upstreams($slices):
+  def cut($most): if (.endpoints | length) > $most then {cut: $most} + . | .endpoints |= .[:$most] else . end;
+  map(select(.upstream)) | unique_by(.upstream) | group_by(.service)
+  | [ .[]
+      | ([10000 / length | floor, 1] | max) as $most
+      | ($slices[.[0].service] // []) as $own
+      | .[]
+      | .port.name as $name
+      | {name: .upstream, service, port: .port.port, endpoints: ($own | endpoints($name; $most))}
+      | cut($most) ]
+  | sort_by(.name);
+
+# input: [winner] / output: a problem for each whose upstream does not have all endpoints
+def cut_problems($upstreams):
+  ($upstreams | map(select(.cut) | {(.name): .cut}) | add // {}) as $cut
+  | .[] | select(.upstream and $cut[.upstream])
+  | problem(.ingress; "TooManyEndpoints"; "Service \(.service) has too many endpoints: for port \(.port.port), only the first \($cut[.upstream]) are served");
+
+# input: [winner] / output: a problem for each whose Service has EndpointSlices that are not served
+def slice_problems($slices):
+  map(select(.upstream) | {ingress, service}) | unique[]
+  | select(any($slices[.service][]?; .fqdn))
+  | problem(.ingress; "FQDNNotServed"; "Service \(.service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere");
+
+# input: a winner / output: the location that the model shows; $ready is {"upstream name": true, ...}
+def location($ready):
+  if .upstream == null or $ready[.upstream] then .
+  else . + {status: 503, reason: "NoReadyEndpoints", message: "Service \(.service) has no ready endpoint for port \(.port.port)"}
+  end
+  | if .status then del(.upstream, .protocol, .allow, .deny) else . end
+  | if .port then .port = .port.port else . end
+  | del(.host, .protections);
+
+# --- all of it
+
+[inputs]
+| if .[-1].whole then . else error("the snapshot is not whole") end
+| . as $lines
+| ([.[] | select(.terminating) | {(.terminating): true}] | add // {}) as $terminating
+| ([.[] | select(.certificate) | {(.certificate): (.names |= (. // [] | map({(.): true}) | add // {}))}] | add // {}) as $secrets
+| ([.[] | select(.service and (.slice | not)) | {(.service): .}] | add // {}) as $services
+| ([.[] | select(.slice)] | sort_by(.slice) | group_by(.service) | map({(.[0].service): .}) | add // {}) as $slices
+| ([.[] | select(.ingress)] | by_age($terminating)) as $ours
+| [$ours[] | select($quarantine[0][.ingress].digest == tojson)] as $quarantined
+| ($ours - $quarantined | by_age($terminating)) as $ingresses
+| ([$ingresses[].options | .allow, .deny | values] | unique) as $networks
+| ($networks | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
+| [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
+    ($ingresses[] | claims($numbers) | answered($services)) ]
+| [group_by(.host)[] | winners] as $decided
+| [$decided[] | select(.problem | not)] as $winners
+| ($winners | upstreams($slices) | map(select(.endpoints != []))) as $upstreams
+| ($upstreams | map({(.name): true}) | add // {}) as $ready
+| ($winners | group_by(.host) | map({host: .[0].host, locations: map(location($ready))})) as $servers
+| [$ingresses | certificates($secrets)] as $certificates
+| [default_certificate($default_secret; $secrets)] as $default_certificate
+| {
+    ingresses: [$ours[].ingress] | sort,
+    servers: $servers,
+    upstreams: $upstreams,
+    networks: $networks,
+    certificates: [$certificates[] | select(.files)],
+    defaultCertificate: ($default_certificate[0] | strings // null),
+    problems:
+      ([ ($lines[], $decided[], ($winners | slice_problems($slices), cut_problems($upstreams)), $certificates[], ($default_certificate[] | objects) | .problem // empty),
+         ($ingresses[] | {ingress} + .problems[]),
+         ($quarantined[] | {ingress, reason: "RejectedByNginx", message: "it is quarantined: nothing of it is served, because nginx rejects it: \($quarantine[0][.ingress].message)"}),
+         ($servers[].locations[] | select(.reason)) ]
+       | map({ingress, reason, message}) | unique)
+  }

@@ -1,0 +1,21 @@
+# The digest of the Services: their ports.
+#
+# input:  the items of a ServiceList, one on each line (jq -n -R)
+# output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT}, names: {"web": PORT}}}
+#         with PORT {port: number, name, protocol}; or {service, external: true} for an ExternalName
+include "items";
+
+# input: a ServicePort / output: what counts of it; TCP goes without saying
+def port: {port, name: (.name // "")} + if (.protocol // "TCP") == "TCP" then {} else {protocol} end;
+
+# input: [PORT] / output: {numbers, names}
+#
+# A number may stand there for TCP and for UDP: then TCP is meant, so it comes last.
+def ports:
+  map(select(.protocol)) + map(select(.protocol | not))
+  | {numbers: (map({"\(.port)": .}) | add // {}), names: (map(select(.name != "") | {(.name): .}) | add // {})};
+
+each_item("Service";
+  if .spec.type == "ExternalName" then {service: key, external: true}
+  else {service: key, ports: ([.spec.ports[]? | port] | ports)}
+  end)

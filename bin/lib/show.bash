@@ -1,0 +1,37 @@
+# show - what a new configuration changes, in words and as a diff
+#
+# shellcheck shell=bash disable=SC2154 # live is where the caller's live files are
+
+# Prints, a line each: what changed from the live model to this one, its numbers, and the problems that came and went.
+compare_models() { # MODEL
+  jq -r -f "$bin/lib/changes.jq" --argjson most "$DIFF_LINES" "$live/model.json" "$1"
+}
+
+# Without the line in which every two configurations differ: the hash.
+show_diff() {
+  local color=$LOG_COLOR
+  if [[ $color == auto && -t 1 ]]; then color=always; fi
+  diff -u -I config-hash --color="$color" --label live --label new "$live/nginx.conf.old" "$live/nginx.conf" | show_first_lines ||
+    ((PIPESTATUS[0] == 1)) # which means that there are differences
+}
+
+show_first_lines() {
+  local lines more=0
+  mapfile -n "$DIFF_LINES" lines
+  printf '%s' "${lines[@]}"
+  ((${#lines[@]} < DIFF_LINES)) || more=$(wc -l)
+  ((more == 0)) || printf '... and %d lines more\n' "$more"
+}
+
+# What was said of the model, `WORD TEXT` a line: "changed" goes before the diff, "problem" after it.
+show() { # IS_NEW [CHANGES]
+  local word text problems=()
+  while read -r word text; do
+    case $word in
+      changed) [[ -z $1 ]] || log "new configuration: $text" ;;
+      problem) problems+=("$text") ;;
+    esac
+  done <<<"${2-}"
+  [[ -z $1 ]] || show_diff || log 'the diff cannot be shown'
+  log "${problems[@]}"
+}
