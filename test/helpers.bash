@@ -33,21 +33,22 @@ refute_contains() { # TEXT PART
   }
 }
 
-# Prints the code blocks of the README that are marked with KIND.
+# Prints the code blocks of the README, and of the page about installing, that are marked with KIND.
 readme_commands() { # KIND
-  awk -v start="\`\`\`bash $1" '$0 == start { inside = 1; next } /^```/ { inside = 0 } inside' "$BATS_TEST_DIRNAME/../../README.md"
+  awk -v start="\`\`\`bash $1" '$0 == start { inside = 1; next } /^```/ { inside = 0 } inside' "$BATS_TEST_DIRNAME"/../../{,manifests/}README.md
 }
 
 # Prints a TCP port that nothing listens on, below those that the kernel gives to outgoing
 # connections; another one each time, since who gets it may use it only later.
 free_port() {
-  local port given=$BATS_RUN_TMPDIR/ports
-  touch "$given"
+  local port given=$BATS_RUN_TMPDIR/ports taken=''
+  [[ ! -e $given ]] || taken=$(<"$given")
   while true; do
     port=$((RANDOM % 20000 + 10000))
-    grep -qx "$port" "$given" || (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+    [[ $'\n'$taken$'\n' == *$'\n'$port$'\n'* ]] || (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
   done
-  echo "$port" | tee -a "$given"
+  echo "$port" >>"$given"
+  echo "$port"
 }
 
 # Builds test/go/NAME and prints where the program is.

@@ -28,15 +28,15 @@ allowed() { # NAMESPACE
     grep -v 'selfsubject\|^ ' | sed -E 's/ +/ /g; s/ \[\] / /' | sort
 }
 
-# The same from the README's table.
+# The same from the table in manifests/README.md.
 documented() { # WHERE...
   local where
   for where; do
-    sed -nE "s/^\\| \`([^\`]+)\`( \`([^\`]+)\`)? \\| ([a-z ]+) \\| $where \\|.*/\\1 [\\3] [\\4]/p" "$root/README.md"
+    sed -nE "s/^\\| \`([^\`]+)\`( \`([^\`]+)\`)? \\| ([a-z ]+) \\| $where \\|.*/\\1 [\\3] [\\4]/p" "$root/manifests/README.md"
   done | sort
 }
 
-@test "the ServiceAccount has the rights that the README names, and no others" {
+@test "the ServiceAccount has the rights that manifests/README.md names, and no others" {
   assert_equal "$(documented 'all namespaces')" "$(allowed default)"
   assert_equal "$(documented 'all namespaces' 'its own namespace')" "$(allowed bash-ingress)"
 }

@@ -28,9 +28,10 @@ teardown() { common_teardown; }
 @test "the commands that the README shows for the cluster work" {
   cd "$root"
   readme_commands e2e >"$BATS_TEST_TMPDIR/commands"
-  run timeout 90 bash -euo pipefail "$BATS_TEST_TMPDIR/commands"
+  run timeout 100 bash -euo pipefail "$BATS_TEST_TMPDIR/commands"
   echo "$output"
   assert_equal 0 "$status"
+  assert_equal 2 "$(grep -c '^bash_ingress_polls_total' <<<"$output")"
   assert_contains "$output" 'nginx ended; starting it again'
   assert_contains "$output" 'all that it asks for is served, at '
   assert_contains "$output" 'Secret demo/mine does not exist: its hosts have the default certificate'

@@ -334,6 +334,7 @@ replace_tokens() { # TIMES
     give_token "$i"
     kubectl -n bash-ingress delete secret "token-$((i - 1))"
     wait_for 60 is_refused "$old"
+    for pod in "${pods[@]}"; do wait_for 20 polled_since "$pod" "$(metric "$pod" last_good_poll_timestamp_seconds)"; done # by the new one
     old=$token
   done
 }

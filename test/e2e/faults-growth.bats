@@ -67,7 +67,7 @@ reloads() {
   echo "# reloads meanwhile: $((end - begin))" >&3
   ((end > begin))
   assert_equal 0 "$zombies"
-  ((processes <= before[0] + 6)) # those of a poll come and go: two for each of its five reads
+  ((processes <= before[0] + 6))    # those of a poll come and go: two for each of its five reads
   ((descriptors <= before[1] + 40)) # of a worker more, which is just being replaced
   ((files <= before[2] + 2))
   ((memory <= before[3] * 5 / 4 + 8192))

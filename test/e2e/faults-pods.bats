@@ -9,12 +9,12 @@ setup() {
 teardown() {
   [[ -z ${changing-} ]] || kill "$changing" 2>/dev/null || true
   [[ -z ${filled-} ]] || kubectl -n bash-ingress exec "$pod" -- rm -f /tmp/fill
-  [[ -z ${patched-} ]] || mend_templates
+  [[ -z ${patched-} ]] || mend_allow_list
   common_teardown
 }
 
 in_pod() { # SCRIPT [ARGUMENT...]   runs it in $pod, with the words that the steps share
-  kubectl -n bash-ingress exec "$pod" -- bash -c "source settings; $1" _ "${@:2}"
+  kubectl -n bash-ingress exec "$pod" -- bash -c "source settings; source \$bin/lib/nginx.bash; $1" _ "${@:2}"
 }
 
 # --- kill -9
@@ -27,8 +27,8 @@ kill_script='
   case $1 in
     worker) victims=$(processes "^nginx: worker process$") ;;
     master) victims=$(processes "^nginx: master") ;;
-    loop) victims=$(processes "/ingress-controller$" | grep -vx 1 || true) ;;
-    step) until victims=$(processes "/(fetch|certificates|route|render|apply)$") && [[ -n $victims ]]; do sleep 0.01; done ;;
+    loop) victims=$(processes "/loop$") ;; # a step runs in a shell of the same name
+    step) until victims=$(processes "^(jq|sed|diff|cat|envsubst)$") && [[ -n $victims ]]; do sleep 0.01; done ;;
   esac
   begin=${EPOCHREALTIME/./} killed=$(shuf -n 1 -e $victims)
   kill -KILL $killed 2>/dev/null || true
@@ -92,45 +92,45 @@ two_others_are_ready() { # POD
   wait_for 20 always_status 200 crowded.example /
 }
 
-# --- an Ingress that nginx refuses, in spite of all checks
+# --- an Ingress that nginx rejects, in spite of all checks
 #
-# The hook for that: other templates, which let paths of any length in.
+# The hook for that: another allow.jq, which lets paths of any length in.
 
-break_templates() {
+break_allow_list() {
   patched=yes
-  sed 's/if length > 1024 then/if false then/' templates/allow.jq >"$BATS_TEST_TMPDIR/allow.jq"
-  kubectl -n bash-ingress create configmap templates --from-file "$BATS_TEST_TMPDIR/allow.jq"
+  sed 's/if length > 1024 then/if false then/' bin/lib/allow.jq >"$BATS_TEST_TMPDIR/allow.jq"
+  kubectl -n bash-ingress create configmap allow-list --from-file "$BATS_TEST_TMPDIR/allow.jq"
   kubectl -n bash-ingress patch deployment bash-ingress -p '{"spec": {"template": {"spec": {
-    "volumes": [{"name": "templates", "configMap": {"name": "templates"}}],
+    "volumes": [{"name": "allow-list", "configMap": {"name": "allow-list"}}],
     "containers": [{"name": "controller", "volumeMounts":
-      [{"name": "templates", "mountPath": "/opt/bash-ingress/templates/allow.jq", "subPath": "allow.jq"}]}]}}}}'
+      [{"name": "allow-list", "mountPath": "/opt/bash-ingress/bin/lib/allow.jq", "subPath": "allow.jq"}]}]}}}}'
   kubectl -n bash-ingress rollout status deployment/bash-ingress --timeout 60s
 }
 
-mend_templates() {
+mend_allow_list() {
   kubectl -n bash-ingress rollout undo deployment/bash-ingress
   kubectl -n bash-ingress rollout status deployment/bash-ingress --timeout 60s
-  kubectl -n bash-ingress delete configmap templates
+  kubectl -n bash-ingress delete configmap allow-list
 }
 
-refused_ingresses() {
-  for pod in $(controller_pods); do admin "$pod" metrics | sed -n 's/^bash_ingress_refused_ingresses //p'; done | sort -u
+quarantined_ingresses() {
+  for pod in $(controller_pods); do admin "$pod" metrics | sed -n 's/^bash_ingress_quarantined_ingresses //p'; done | sort -u
 }
 
-@test "an Ingress that nginx refuses harms nobody else, is named in log, Event and metric, and returns when it is mended" {
+@test "an Ingress that nginx rejects harms nobody else, is named in log, Event and metric, and returns when it is mended" {
   many_ingresses "$(lasting 1 1000)" | kubectl create -f - >/dev/null
-  break_templates
+  break_allow_list
   kubectl -n e2e create ingress long --class bash --rule 'long.example/=backend:80' --dry-run=client -o json |
     jq '.spec.rules[0].http.paths[0].path = "/" + "x" * 5000' | kubectl create -f -
   began=$EPOCHREALTIME
   create_ingress beside 'beside.example/=backend:80'
   wait_for 20 always_status 200 beside.example /
   echo "# beside $(lasting 1 1000) others, another Ingress was live after $(since "$began") ms" >&3
-  wait_for 20 eval 'kubectl -n e2e get events | grep "RefusedByNginx" | grep -q "too long parameter"'
-  wait_for 20 eval '[[ $(refused_ingresses) == 1 ]]'
-  wait_for 10 eval 'controller_logs | grep -q "Ingress e2e/long: nothing of it is served, because nginx refuses it: too long parameter"'
+  wait_for 20 eval 'kubectl -n e2e get events | grep "RejectedByNginx" | grep -q "too long parameter"'
+  wait_for 20 eval '[[ $(quarantined_ingresses) == 1 ]]'
+  wait_for 10 eval 'controller_logs | grep -q "Ingress e2e/long: it is quarantined: nothing of it is served, because nginx rejects it: too long parameter"'
   always_status 404 long.example /
   kubectl -n e2e patch ingress long --type json -p '[{"op": "replace", "path": "/spec/rules/0/http/paths/0/path", "value": "/"}]'
   wait_for 20 always_status 200 long.example /
-  wait_for 20 eval '[[ $(refused_ingresses) == 0 ]]'
+  wait_for 20 eval '[[ $(quarantined_ingresses) == 0 ]]'
 }

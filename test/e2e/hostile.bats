@@ -9,7 +9,7 @@ teardown() {
 
 # Creates what the API server lets in, and prints their hosts.
 create_hostile_ingresses() {
-  jq -f "$tables/hostile.jq" "$root/test/fixtures/rules/snapshot.json" | jq --arg file /tmp/canary -f "$tables/cves.jq" |
+  jq -f "$tables/hostile.jq" "$root/test/fixtures/rules/lists.json" | jq --arg file /tmp/canary -f "$tables/cves.jq" |
     jq -f "$root/test/e2e/hostile.jq" | sed 's/\xef\xbf\xbd/\\ud800/g' >"$BATS_TEST_TMPDIR/list.json" # half a character, which jq cannot write
   # for what it refuses, kubectl's status is 1
   kubectl create --validate=ignore -f "$BATS_TEST_TMPDIR/list.json" -o name 2>"$BATS_TEST_TMPDIR/refused" >"$BATS_TEST_TMPDIR/created" || true

@@ -10,11 +10,11 @@ apply() { # FIXTURE [EDIT]
 @test "apply shows the diff, says which objects are the reason, and makes it live" {
   start_pods
   serve rules
-  run apply rules '.endpointSlices.items[0].endpoints |= .[:1] | .endpointSlices.items[0].metadata.resourceVersion = "31"
+  run apply rules '.endpointSlices.items[0].endpoints |= .[:1]
     | .ingresses.items += [.ingresses.items[0] * {metadata: {name: "new"}, spec: {rules: [{host: "new.example"}]}}]
     | del(.ingresses.items[] | select(.metadata.namespace == "shop"))'
   assert_equal 0 "$status"
-  assert_contains "$output" 'apply: new configuration: added Ingress demo/new; changed EndpointSlice demo/apple-a; removed EndpointSlice shop/apple-a, Ingress shop/same-names, Service shop/apple'
+  assert_contains "$output" 'apply: new configuration: added Ingress demo/new; removed Ingress shop/same-names; demo/apple:80 lost pod 127.77.0.2:8080'
   assert_contains "$output" $'\n-    server "127.77.0.2:8080" max_fails=0;\n'
   assert_contains "$output" $'\n+    server_name "new.example";\n'
   refute_contains "$output" 'of this file, by which apply knows'
@@ -24,14 +24,18 @@ apply() { # FIXTURE [EDIT]
 
 @test "the same configuration again is no change: no output, no reload" {
   serve rules
-  workers=$(pgrep -P "$(<"$STATE_DIR/nginx.pid")")
+  workers=$(pgrep -P "$(<"$STATE_DIR/run/nginx.pid")")
   run apply rules
   assert_equal '' "$output"
-  assert_equal "$workers" "$(pgrep -P "$(<"$STATE_DIR/nginx.pid")")"
+  assert_equal "$workers" "$(pgrep -P "$(<"$STATE_DIR/run/nginx.pid")")"
 }
 
 workers() {
-  pgrep -P "$(<"$STATE_DIR/nginx.pid")" | sort
+  pgrep -P "$(<"$STATE_DIR/run/nginx.pid")" | sort
+}
+
+have_gone() { # WORKERS
+  [[ -z $(comm -12 <(echo "$1") <(workers)) ]]
 }
 
 @test "at each reload as many new workers take the place of the old ones, and nobody starts those again" {
@@ -41,9 +45,13 @@ workers() {
     before=$(workers)
     run apply rules ".ingresses.items[0].spec.rules[0].host = \"round-$round.example\""
     assert_contains "$output" "server_name \"round-$round.example\""
-    wait_for 5 eval '[[ -z $(comm -12 <(echo "$before") <(workers)) ]]'
+    wait_for 5 have_gone "$before"
   done
   assert_equal "$(wc -l <<<"$first")" "$(workers | wc -l)"
+}
+
+is_leaving() { # WORKER
+  ! does working "$1"
 }
 
 @test "an old worker is told to take no more connections when as many new ones run, and not before" {
@@ -57,7 +65,7 @@ workers() {
   assert_equal "${old_workers[*]}" "${found[*]}"
   old_workers=("${found[0]}") # and the other one is new
   retire_old_workers
-  wait_for 5 eval '! does working "${old_workers[0]}"'
+  wait_for 5 is_leaving "${old_workers[0]}"
 }
 
 @test "a problem is told when it comes and when it goes, once" {
@@ -70,12 +78,12 @@ workers() {
   assert_contains "$output" 'solved: Ingress demo/broken: Service demo/missing does not exist (ServiceNotFound)'
 }
 
-@test "a configuration that nginx refuses changes nothing, and the reason is told" {
+@test "a configuration that nginx rejects changes nothing, and the reason is told" {
   start_pods
   serve rules
   run bash -c "(sed 's/server_name \"fruit.example\"/nonsense on/' '$STATE_DIR/live/nginx.conf') | '$bin/apply'"
   assert_equal 10 "$status"
-  assert_contains "$output" 'nginx refuses the new configuration, so the old one stays'
+  assert_contains "$output" 'nginx rejects the new configuration, so the old one stays'
   assert_contains "$output" 'unknown directive "nonsense"'
   assert_contains "$(ask fruit.example /apple)" apple-
   refute_contains "$(<"$STATE_DIR/live/nginx.conf")" nonsense
@@ -89,9 +97,10 @@ workers() {
     "$dir/taken.pid" "$dir" "$taken" >"$dir/taken.conf"
   nginx -e stderr -c "$dir/taken.conf"
   model rules >"$dir/model.json"
+  export RELOAD_SECONDS=1
   run bash -c "HTTP_PORT=$taken '$bin/render' <'$dir/model.json' | '$bin/apply' '$dir/model.json'"
   assert_equal 1 "$status"
-  assert_contains "$output" 'nginx did not make the new configuration live within 5 s'
+  assert_contains "$output" 'nginx did not make the new configuration live within 1 s'
   assert_contains "$(<"$STATE_DIR/live/nginx.conf")" "listen $HTTP_PORT"
   assert_contains "$(ask fruit.example /apple)" apple-
 }
@@ -100,10 +109,10 @@ workers() {
   start_pods
   serve rules
   edit='.ingresses.items[0].spec.rules[0].host = "new.example"'
-  mv "$STATE_DIR/nginx.pid" "$dir/hidden" # as if apply had been killed before the reload
+  mv "$STATE_DIR/run/nginx.pid" "$dir/hidden" # as if apply had been killed before the reload
   apply rules "$edit" >/dev/null
   assert_contains "$(ask new.example /apple)" 'No rule'
-  mv "$dir/hidden" "$STATE_DIR/nginx.pid"
+  mv "$dir/hidden" "$STATE_DIR/run/nginx.pid"
   apply rules "$edit"
   assert_contains "$(ask new.example /apple)" apple-
 }

@@ -8,16 +8,16 @@ teardown() {
 
 # In a process group of its own, as the controller starts it.
 start_doorbell() {
-  mkdir -p "$STATE_DIR"
-  setsid "$bin/doorbell" "$STATE_DIR/proxy" >"$dir/rings" 2>"$dir/doorbell.log" 3>&- &
+  mkdir -p "$STATE_DIR/run"
+  setsid "$bin/doorbell" "$STATE_DIR/run/proxy" >"$dir/rings" 2>"$dir/doorbell.log" 3>&- &
   doorbell=$!
-  wait_for 15 test -e "$STATE_DIR/proxy"
+  wait_for 15 test -e "$STATE_DIR/run/proxy"
 }
 
 # Prints the status of the answer.
 ask_proxy() { # PATH [CURL_OPTION...]
   local port prefix
-  read -r port prefix _ <"$STATE_DIR/proxy"
+  read -r port prefix _ <"$STATE_DIR/run/proxy"
   curl -s -o /dev/null -w '%{http_code}' "${@:2}" "http://127.0.0.1:$port$prefix$1"
 }
 
@@ -58,7 +58,7 @@ watched_twice() {
   assert_equal 403 "$(ask_proxy /api/v1/services/apple)"
   assert_equal 403 "$(ask_proxy /api/v1/services -X POST)"
   assert_equal 403 "$(ask_proxy /api/v1/services -H 'Host: elsewhere.example')"
-  read -r port prefix _ <"$STATE_DIR/proxy"
+  read -r port prefix _ <"$STATE_DIR/run/proxy"
   assert_equal 404 "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/api/v1/services")"
   assert_equal "127.0.0.1:$port" "$(ss -Hltn "sport = :$port" | awk '{ print $4 }')"
 }
@@ -77,9 +77,8 @@ watched_twice() {
   start_api rules
   start_doorbell
   "$bin/fetch" >"$dir/by-hand"
-  : >"$dir/nothing-known"
   stub kubectl 'exit 1'
-  "$bin/fetch" "$dir/nothing-known" >"$dir/by-proxy"
+  "$bin/fetch" "$dir/known" >"$dir/by-proxy"
   diff "$dir/by-hand" "$dir/by-proxy"
 }
 
@@ -110,31 +109,30 @@ stub() { # NAME SCRIPT
 
 @test "by way of the proxy, too, what is not provably whole is an error" {
   start_api rules
-  : >"$dir/nothing-known"
   export READ_SECONDS=1
   start_doorbell
   touch "$api/forbidden"
-  assert_refused 'not allowed to list'
+  assert_fails 'not allowed to list'
   rm "$api/forbidden"
   touch "$api/slow"
-  assert_refused 'cannot read ingresses: no answer within 1 s'
+  assert_fails 'cannot read ingresses: no answer within 1 s'
   rm "$api/slow"
   cp "$api/services" "$dir/services"
   : >"$api/services"
-  assert_refused 'not whole JSON documents'
+  assert_fails 'cannot read services: the answer is no ServiceList'
   head -c 100 "$dir/services" >"$api/services"
-  assert_refused 'not whole JSON documents'
+  assert_fails 'cannot use services: the list is cut'
   echo '<html>log in first</html>' >"$api/services"
-  assert_refused 'not whole JSON documents'
+  assert_fails 'cannot read services: the answer is no ServiceList: <html>'
   mv "$dir/services" "$api/services"
-  "$bin/fetch" "$dir/nothing-known" >/dev/null
+  "$bin/fetch" "$dir/known" >/dev/null
   kill -QUIT "$(<"$dir/api.pid")"
   wait_for 15 test ! -e "$dir/api.pid"
-  assert_refused 'cannot read ingresses: The connection to the server'
+  assert_fails 'cannot read ingresses: The connection to the server'
 }
 
-assert_refused() { # MESSAGE_PART
-  run --separate-stderr "$bin/fetch" "$dir/nothing-known"
+assert_fails() { # MESSAGE_PART
+  run --separate-stderr "$bin/fetch" "$dir/known"
   assert_equal 1 "$status"
   assert_equal '' "$output"
   assert_contains "$stderr" "$1"
@@ -142,21 +140,19 @@ assert_refused() { # MESSAGE_PART
 
 @test "what the proxy does not know, fetch asks a kubectl of its own" {
   start_api rules
-  : >"$dir/nothing-known"
   start_doorbell
-  read -r port prefix pid <"$STATE_DIR/proxy"
-  echo "$port /another $pid" >"$STATE_DIR/proxy" # 404 for every path
-  "$bin/fetch" "$dir/nothing-known" | assert_json '.services.kind' '"ServiceList"'
+  read -r port prefix pid <"$STATE_DIR/run/proxy"
+  echo "$port /another $pid" >"$STATE_DIR/run/proxy" # 404 for every path
+  cmp <("$bin/fetch" "$dir/known") "$fixtures/rules/snapshot"
 }
 
 @test "when the proxy ends, fetch does without, until there is another" {
   start_api rules
-  : >"$dir/nothing-known"
   start_doorbell
-  before=$(<"$STATE_DIR/proxy")
+  before=$(<"$STATE_DIR/run/proxy")
   pkill -STOP -s "$doorbell" bash # it would start another at once
   pkill -KILL -s "$doorbell" kubectl
-  "$bin/fetch" "$dir/nothing-known" >/dev/null
+  "$bin/fetch" "$dir/known" >/dev/null
   pkill -CONT -s "$doorbell" bash
   wait_for 15 is_another_proxy "$before"
   assert_equal 200 "$(ask_proxy /api/v1/services)"
@@ -164,24 +160,23 @@ assert_refused() { # MESSAGE_PART
 
 @test "a proxy that hangs is ended, and another takes its place" {
   start_api rules
-  : >"$dir/nothing-known"
   export READ_SECONDS=1
   start_doorbell
-  before=$(<"$STATE_DIR/proxy")
+  before=$(<"$STATE_DIR/run/proxy")
   kill -STOP "${before##* }"
-  "$bin/fetch" "$dir/nothing-known" >/dev/null || true # a watch may have noticed before
+  "$bin/fetch" "$dir/known" >/dev/null || true # a watch may have noticed before
   wait_for 15 is_another_proxy "$before"
-  "$bin/fetch" "$dir/nothing-known" | assert_json '.services.kind' '"ServiceList"'
+  cmp <("$bin/fetch" "$dir/known") "$fixtures/rules/snapshot"
 }
 
 @test "a doorbell that is run by hand leaves that of the controller alone, and nothing behind" {
   start_api rules
   start_doorbell
-  before=$(<"$STATE_DIR/proxy")
+  before=$(<"$STATE_DIR/run/proxy")
   "$bin/doorbell" >"$dir/rings-by-hand" 3>&- &
   by_hand=$!
   wait_for 15 test -s "$dir/rings-by-hand"
-  assert_equal "$before" "$(<"$STATE_DIR/proxy")"
+  assert_equal "$before" "$(<"$STATE_DIR/run/proxy")"
   of_hand=$(pgrep -P "$by_hand" kubectl)
   kill -TERM "$by_hand"
   wait "$by_hand" || true
@@ -189,7 +184,7 @@ assert_refused() { # MESSAGE_PART
 }
 
 is_another_proxy() { # OLD_ONE
-  [[ -s $STATE_DIR/proxy && $(<"$STATE_DIR/proxy") != "$1" ]]
+  [[ -s $STATE_DIR/run/proxy && $(<"$STATE_DIR/run/proxy") != "$1" ]]
 }
 
 @test "that a watch is not allowed is told once for each kind" {
@@ -223,7 +218,7 @@ tried_again() {
   start_api rules
   start_controller DOORBELL=off POLL_SECONDS=600
   cluster_is rules '.ingresses.items[0].spec.rules[0].host = "new.example"'
-  echo >"$STATE_DIR/bell"
+  echo >"$STATE_DIR/run/bell"
   wait_for 15 served new.example /apple apple-
 }
 
@@ -231,13 +226,13 @@ tried_again() {
   start_api rules
   start_controller DOORBELL=off POLL_SECONDS=600
   wait_for 15 polled_since 1
-  loop=$(pgrep -P "$controller" -f ingress-controller)
+  loop=$(pgrep -P "$controller" -f bin/loop)
   kill -STOP "$loop"
-  printf '%.0s\n' {1..5000} >"$STATE_DIR/bell"
+  printf '%.0s\n' {1..5000} >"$STATE_DIR/run/bell"
   polls=$(metric polls_total)
   kill -CONT "$loop"
   wait_for 15 polled_since "$((polls + 1))"
-  wait_for 15 is_empty "$STATE_DIR/bell"
+  wait_for 15 is_empty "$STATE_DIR/run/bell"
   (($(metric polls_total) <= polls + 2)) # one may just have begun
 }
 
@@ -249,7 +244,7 @@ is_empty() { # FIFO
   start_api rules
   start_controller DOORBELL=off
   assert_equal '' "$(pgrep -P "$controller" -f bin/doorbell)"
-  [[ ! -e $STATE_DIR/proxy ]]
+  [[ ! -e $STATE_DIR/run/proxy ]]
 }
 
 @test "after a poll that failed, the next one comes at once, although nobody rings" {
@@ -258,7 +253,7 @@ is_empty() { # FIFO
   start_controller DOORBELL=off POLL_SECONDS=600
   touch "$api/forbidden"
   cluster_is rules '.ingresses.items[0].spec.rules[0].host = "new.example"'
-  echo >"$STATE_DIR/bell"
+  echo >"$STATE_DIR/run/bell"
   wait_for 15 logged 'this poll failed in fetch'
   rm "$api/forbidden"
   wait_for 15 served new.example /apple apple-

@@ -16,7 +16,7 @@ teardown() { common_teardown; }
 assert_endpoints() {
   local number service port slices answer problem
   rows | awk -v OFS='\t' '{ print NR, $0 }' >"$dir/rows"
-  snapshot_of endpoints --rawfile rows "$dir/rows" | serve_snapshot
+  lists_of endpoints --rawfile rows "$dir/rows" | serve_lists
   while IFS=$'\t' read -r number service port slices answer problem; do
     assert_row "$answer" "$(pods_that_answer "pods.row-$number" 24)" "$service" "$port" "$slices"
     assert_problem "$problem" "$(row_problems "$number")" "$service" "$port" "$slices"
@@ -131,6 +131,6 @@ ROWS
 
 @test "100 requests to a Service with ten pods reach all ten" {
   printf '%s\t' 1 80 80 "8080:$(printf ' %s' 127.77.0.{10..19})" >"$dir/rows"
-  snapshot_of endpoints --rawfile rows "$dir/rows" | serve_snapshot
+  lists_of endpoints --rawfile rows "$dir/rows" | serve_lists
   assert_equal "$(printf ' %s:8080' 127.77.0.{10..19})" " $(pods_that_answer pods.row-1 100)"
 }

@@ -7,9 +7,9 @@
 bats_require_minimum_version 1.5.0
 load ../helpers
 
-# Every test has its own state folder and ports.
-common_setup() {
-  dir=$BATS_TEST_TMPDIR
+# Every test has its own state folder and ports, or all of a file have if FOLDER is $BATS_FILE_TMPDIR.
+common_setup() { # [FOLDER]
+  dir=${1-$BATS_TEST_TMPDIR}
   chmod a+rx "$BATS_RUN_TMPDIR" # for root's nginx, whose workers are another user
   fixtures=$BATS_TEST_DIRNAME/../fixtures
   bin=$BATS_TEST_DIRNAME/../../bin
@@ -20,17 +20,34 @@ common_setup() {
 
 # Ends what the test has started, and shows the logs if it failed.
 common_teardown() {
-  local pid_file
-  [[ -n ${BATS_TEST_COMPLETED-} ]] || tail -n 20 "$dir"/*.log 2>/dev/null || true # there may be none
-  for pid_file in "$dir"/*.pid "$STATE_DIR"/nginx.pid; do
-    [[ ! -s $pid_file ]] || kill -QUIT "$(<"$pid_file")" 2>/dev/null || true
-  done
+  show_logs
+  end_servers
   [[ -z ${controller-} ]] || stop_controller
 }
 
-# Prints FIXTURE's snapshot, after the jq filter EDIT if there is one.
-snapshot() { # FIXTURE [EDIT] [JQ_OPTION...]
-  jq "${@:3}" "${2:-.}" "$fixtures/$1/snapshot.json"
+show_logs() {
+  [[ -n ${BATS_TEST_COMPLETED-} ]] || tail -n 20 "$dir"/*.log 2>/dev/null || true # there may be none
+}
+
+end_servers() {
+  local pid_file
+  for pid_file in "$dir"/*.pid "$STATE_DIR"/run/nginx.pid; do
+    [[ ! -s $pid_file ]] || kill -QUIT "$(<"$pid_file")" 2>/dev/null || true
+  done
+}
+
+# Prints FIXTURE's lists, after the jq filter EDIT if there is one.
+lists() { # FIXTURE [EDIT] [JQ_OPTION...]
+  jq "${@:3}" "${2:-.}" "$fixtures/$1/lists.json"
+}
+
+# Prints the snapshot that is made of the lists on standard input, by the real digests.
+digest_lists() {
+  "$fixtures/snapshot"
+}
+
+snapshot() { # FIXTURE [EDIT]
+  lists "$@" | digest_lists
 }
 
 model() { # FIXTURE [EDIT]
@@ -97,14 +114,14 @@ CONF
 
 # Starts nginx with what FIXTURE asks for.
 serve() { # FIXTURE [EDIT]
-  snapshot "$@" | serve_snapshot
+  lists "$@" | serve_lists
 }
 
-# The same with the snapshot on standard input. An nginx that runs ends first:
+# The same with the lists on standard input. An nginx that runs ends first:
 # after a reload, its old workers would answer for a moment.
-serve_snapshot() {
-  [[ ! -s $STATE_DIR/nginx.pid ]] || { kill -TERM "$(<"$STATE_DIR/nginx.pid")" && wait_for 15 test ! -e "$STATE_DIR/nginx.pid"; }
-  "$bin/route" >"$dir/model.json"
+serve_lists() {
+  [[ ! -s $STATE_DIR/run/nginx.pid ]] || { kill -TERM "$(<"$STATE_DIR/run/nginx.pid")" && wait_for 15 test ! -e "$STATE_DIR/run/nginx.pid"; }
+  digest_lists | "$bin/route" >"$dir/model.json"
   "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >"$dir/apply.log" 2>&1
   nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
   wait_for 15 curl -sf "localhost:$ADMIN_PORT/healthz"
@@ -126,6 +143,13 @@ who_answers() { # HOST PATH [CURL_OPTION...]
   if [[ $answer == *200 ]]; then echo "${answer%%-*}"; else echo "${answer: -3}"; fi
 }
 
+# The same for a line "HOST<tab>PATH" of each request: one curl asks them all, one after the other.
+who_answers_each() {
+  sed -E 's/[\\"]/\\&/g; s|^([^\t]*)\t(.*)|header = "Host: \1"\nurl = "http://127.0.0.1:'"$HTTP_PORT"'\2"|
+    s|$|\npath-as-is\ngloboff\nmax-time = 10\nwrite-out = "\\n=%{http_code}\\n"|; 1!s/^/next\n/' | curl -s -K - |
+    awk '/^=[0-9]+$/ { sub(/-.*/, "", pod); print ($0 == "=200" ? pod : substr($0, 2)); pod = ""; next } pod == "" { pod = $0 }'
+}
+
 # Prints the problems that the live configuration has, a line for each.
 problems() {
   jq -r '.problems[] | "\(.reason): \(.ingress): \(.message)"' "$dir/model.json"
@@ -140,14 +164,15 @@ rows() {
 }
 
 # Prints the fixture "rules" with other contents: what a table's jq program makes of ARGs.
-snapshot_of() { # TABLE [JQ_OPTION...]
-  jq -f "$BATS_TEST_DIRNAME/tables/$1.jq" "${@:2}" "$fixtures/rules/snapshot.json"
+lists_of() { # TABLE [JQ_OPTION...]
+  jq -f "$BATS_TEST_DIRNAME/tables/$1.jq" "${@:2}" "$fixtures/rules/lists.json"
 }
 
 # Prints the problems of the objects that belong to that row, which have its number
-# in their names; of all, if the row is alone.
+# in their names; of all, if the row is alone. A table asks for each row, so they are kept.
 row_problems() { # NUMBER
-  if [[ $1 == - ]]; then problems; else problems | sed -nE "s/[.-]row-$1\>//gp"; fi
+  [[ $dir/problems -nt $dir/model.json ]] || problems >"$dir/problems"
+  if [[ $1 == - ]]; then cat "$dir/problems"; else sed -nE "s/[.-]row-$1\>//gp" "$dir/problems"; fi
 }
 
 # Fails and shows the row unless EXPECTED and ACTUAL are the same.
@@ -190,7 +215,7 @@ $(temp_paths "$api/tmp")
 }
 CONF
   cluster_is "$@"
-  echo '{"kind": "SecretList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": []}' >"$api/secrets"
+  echo '{"kind":"SecretList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}' >"$api/secrets"
   echo '{"kind": "Lease", "spec": {"holderIdentity": "another", "leaseDurationSeconds": 600}}' >"$api/lease" # it only answers: nobody can lead
   nginx -e stderr -c "$dir/api.conf"
   export KUBECONFIG=$dir/kubeconfig
@@ -202,14 +227,15 @@ CONFIG
 
 # Each list as the API server writes it: in one line, with a new resourceVersion.
 cluster_is() { # FIXTURE [EDIT]
-  local key
+  local kind list
   revision=$((${revision:-1000} + 1))
-  for key in ingresses ingressClasses terminatingNamespaces services endpointSlices; do
-    snapshot "$@" | jq -c --arg key "$key" --arg revision "$revision" \
-      '.[$key] | {kind, apiVersion, metadata: {resourceVersion: $revision}, items}' >"$api/new"
-    key=${key#terminating} # in the path it is "namespaces"
-    mv "$api/new" "$api/${key,,}"
-  done
+  lists "$@" | jq -r --arg revision "$revision" '
+    {ingresses, ingressclasses: .ingressClasses, namespaces: .terminatingNamespaces, services, endpointslices: .endpointSlices}
+    | to_entries[] | .key, (.value | {kind, apiVersion, metadata: {resourceVersion: $revision}, items: (.items | map({metadata} + .))} | tojson)' >"$dir/lists"
+  while read -r kind && IFS= read -r list; do
+    printf '%s\n' "$list" >"$api/new"
+    mv "$api/new" "$api/$kind"
+  done <"$dir/lists"
 }
 
 # --- the clock
@@ -237,7 +263,7 @@ set_clock() { # OFFSET   from the real time: +0, +1h, -1h
 # --- the whole controller
 
 start_controller() { # [NAME=VALUE...]
-  "${by_clock[@]}" env DRAIN_SECONDS=0 POLL_SECONDS=0.1 "$@" "$bin/ingress-controller" >>"$dir/controller.log" 2>&1 3>&- &
+  "${by_clock[@]}" env DRAIN_SECONDS=0 POLL_SECONDS=0.3 "$@" "$bin/ingress-controller" >>"$dir/controller.log" 2>&1 3>&- &
   controller=$!
   wait_for 30 ready
 }

@@ -48,8 +48,8 @@ statuses() { # PATH   <HOSTS
 
 @test "a character that has no business in a configuration gets there by no field, and the log names it in one line of plain text" {
   start_pods
-  jq -f "$BATS_TEST_DIRNAME/tables/hostile.jq" "$fixtures/rules/snapshot.json" >"$dir/snapshot.json"
-  DIFF_LINES=100000 serve_snapshot <"$dir/snapshot.json"
+  jq -f "$BATS_TEST_DIRNAME/tables/hostile.jq" "$fixtures/rules/lists.json" >"$dir/snapshot.json"
+  DIFF_LINES=100000 serve_lists <"$dir/snapshot.json"
   (($(jq '.cases | length' "$dir/snapshot.json") > 2000))
   assert_equal '' "$(jq -c --slurpfile snapshot "$dir/snapshot.json" -f "$BATS_TEST_DIRNAME/tables/verdict.jq" "$dir/model.json")"
   assert_only_our_own
@@ -79,10 +79,10 @@ statuses() { # PATH   <HOSTS
   assert_equal apple "$(who_answers fruit.example /@ROUTES@/@HASH@)"
 }
 
-@test "10,000 random Ingresses come to the blocks that they must come to, and to no others" {
-  for batch in 0 1 2 3; do
+@test "5,000 random Ingresses come to the blocks that they must come to, and to no others" {
+  for batch in 0 1; do
     jq -n --argjson seed 1 --argjson count 2500 --argjson batch "$batch" -f "$BATS_TEST_DIRNAME/tables/fuzz.jq" >"$dir/snapshot.json"
-    "$bin/route" <"$dir/snapshot.json" >"$dir/model.json"
+    digest_lists <"$dir/snapshot.json" | "$bin/route" >"$dir/model.json"
     assert_only_our_own
     assert_nginx_takes_it
     assert_equal "$(jq .expected "$dir/snapshot.json")" "$(grep -cE '^ *location ' "$dir/routes")"
@@ -95,8 +95,8 @@ statuses() { # PATH   <HOSTS
   start_pods
   canary=$dir/canary
   echo 'the canary' >"$canary"
-  jq --arg file "$canary" -f "$BATS_TEST_DIRNAME/tables/cves.jq" "$fixtures/rules/snapshot.json" >"$dir/snapshot.json"
-  serve_snapshot <"$dir/snapshot.json"
+  jq --arg file "$canary" -f "$BATS_TEST_DIRNAME/tables/cves.jq" "$fixtures/rules/lists.json" >"$dir/snapshot.json"
+  serve_lists <"$dir/snapshot.json"
   assert_only_our_own
   assert_equal "$(jq -r '.cves[] | "\(.ingress) \(.reason)"' "$dir/snapshot.json" | grep -v null | sort -u)" \
     "$(jq -r '.problems[] | select(.ingress // "" | startswith("demo/cve-")) | "\(.ingress) \(.reason)"' "$dir/model.json" | sort -u)"
@@ -108,8 +108,12 @@ statuses() { # PATH   <HOSTS
   done
   # and this test would see it
   sed -i "s|server_name \"cve-0.example\";|& location /canary { alias $canary; }|" "$STATE_DIR/live/nginx.conf"
-  kill -HUP "$(<"$STATE_DIR/nginx.pid")"
-  wait_for 30 eval '[[ $(answers /canary <"$dir/hosts") == *"the canary"* ]]'
+  kill -HUP "$(<"$STATE_DIR/run/nginx.pid")"
+  wait_for 30 somebody_gets_the_canary
+}
+
+somebody_gets_the_canary() {
+  [[ $(answers /canary <"$dir/hosts") == *"the canary"* ]]
 }
 
 answers() { # PATH   <HOSTS
@@ -128,15 +132,18 @@ answers() { # PATH   <HOSTS
 
 @test "an Ingress cannot name a Service or a Secret of another namespace" {
   start_pods
-  for name in ../shop/apple shop/apple apple.shop apple.shop.svc shop.apple /apple .. . 'apple/../../shop/apple' shop%2fapple; do
-    snapshot rules '.certificates = [{secret: "shop/apple", algorithm: "RSA", file: "default.pem", notAfter: "9999", names: []}]
-      | .services.items |= map(select(.metadata.namespace == "shop"))
-      | .ingresses.items += [{metadata: {namespace: "demo", name: "thief", creationTimestamp: "2027"}, spec: {ingressClassName: "bash",
-          tls: [{hosts: ["thief.example"], secretName: $name}],
-          rules: [{host: "thief.example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: $name, port: {number: 80}}}}]}}]}}]' \
-      --arg name "$name" | "$bin/route" >"$dir/model.json"
-    assert_equal '[[503],[]]' "$(jq -c '[[.servers[] | select(.host == "thief.example").locations[].status], .certificates]' "$dir/model.json")"
-    [[ $(problems) =~ (Secret|Service)(Refused|NotFound):\ demo/thief ]]
+  names=(../shop/apple shop/apple apple.shop apple.shop.svc shop.apple /apple .. . 'apple/../../shop/apple' shop%2fapple)
+  snapshot rules '.certificates = [{secret: "shop/apple", algorithm: "RSA", file: "default.pem", notAfter: "9999", names: []}]
+    | .services.items |= map(select(.metadata.namespace == "shop"))
+    | .ingresses.items += [$names | split(" ") | to_entries[] | .value as $name | "thief-\(.key)" as $thief
+        | {metadata: {namespace: "demo", name: $thief, creationTimestamp: "2027"}, spec: {ingressClassName: "bash",
+            tls: [{hosts: ["\($thief).example"], secretName: $name}],
+            rules: [{host: "\($thief).example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: $name, port: {number: 80}}}}]}}]}}]' \
+    --arg names "${names[*]}" | "$bin/route" >"$dir/model.json"
+  assert_equal '[]' "$(jq -c .certificates "$dir/model.json")"
+  for i in "${!names[@]}"; do
+    assert_equal '[503]' "$(jq -c --arg host "thief-$i.example" '[.servers[] | select(.host == $host).locations[].status]' "$dir/model.json")"
+    [[ $(problems) =~ (Secret|Service)(Refused|NotFound):\ demo/thief-$i: ]]
   done
 }
 
@@ -242,11 +249,17 @@ nginx_knows_http2() {
 # take minutes would hold up every other Ingress.
 routed_in_time() { # JQ_PROGRAM
   jq -n -c "$large $1" >"$dir/snapshot.json"
-  timeout 60 "$bin/route" <"$dir/snapshot.json" >"$dir/model.json"
+  timeout 60 "$fixtures/snapshot" <"$dir/snapshot.json" >"$dir/snapshot"
+  timeout 60 "$bin/route" <"$dir/snapshot" >"$dir/model.json"
   timeout 60 "$bin/render" <"$dir/model.json" >"$dir/nginx.conf"
-  mkdir -p "$STATE_DIR/live" "$STATE_DIR/tmp"
+  mkdir -p "$STATE_DIR"/{live,run,scratch/nginx}
   sed -i -E 's/^ *(keepalive_min_timeout|ssl_certificate_cache|http2) .*//' "$dir/nginx.conf" # as apply does
   nginx -e stderr -t -q -c "$dir/nginx.conf"
+}
+
+# How many lines of what was routed match PATTERN.
+routes_written() { # PATTERN
+  sed '1,/^  # --- routes$/d' "$dir/nginx.conf" | grep -c "$1"
 }
 
 # shellcheck disable=SC2016 # the dollar signs are jq's
@@ -265,23 +278,24 @@ large='
 
 @test "one Ingress of a megabyte is routed in time: 9,000 paths, 4,000 ports, 500 elements in each path, 4,000 paths that are refused" {
   routed_in_time 'one_host([range(9000) | path("/p\(.)/"; "Exact")])'
-  assert_equal 18002 "$(grep -c '^ *location ' <(routes))"
+  assert_equal 18002 "$(routes_written '^ *location ')"
   routed_in_time '[range(4000) | {port: (. + 1), name: "p\(.)"}] as $ports
     | snapshot([ingress([{host: "h.example", http: {paths: [range(4000) | path("/\(.)"; "Exact") | .backend = backend(1 + (.path[1:] | tonumber))]}}])]; $ports;
         [range(40) as $n | slice("s\($n)"; [$ports[$n * 100:$n * 100 + 100][] | .port = 8080])])'
   assert_equal 4000 "$(jq '.upstreams | length' "$dir/model.json")"
   routed_in_time 'one_host([range(900) | path("/\(.)\("/a" * 500)/"; "Exact")])'
-  assert_equal 1802 "$(grep -c '^ *location ' <(routes))"
+  assert_equal 1802 "$(routes_written '^ *location ')"
   routed_in_time 'one_host([range(4000) | path("/\(.)\"\("x" * 200)"; "Exact")] + [path("/\("\"" * 500000)"; "Exact"), path("/\("a" * 500000)"; "Prefix")])'
-  assert_equal 4002 "$(problems | wc -l)"
-  (($(problems | wc -L) < 250))
+  problems >"$dir/problems"
+  assert_equal 4002 "$(wc -l <"$dir/problems")"
+  (($(wc -L <"$dir/problems") < 250))
 }
 
 @test "a few objects cannot come to millions of lines: a Service has 10,000 endpoints at most, for all its ports together" {
   routed_in_time '[range(100) | {port: (. + 1), name: "p\(.)"}] as $ports
     | snapshot([ingress([{host: "h.example", http: {paths: [$ports[] | path("/\(.name)"; "Exact") + {backend: backend(.port)}]}}])]; $ports;
         [slice("s"; [$ports[] | .port = 8080]) | .endpoints = [range(1000) as $n | {addresses: [range(100) | "10.\($n % 250).\($n / 250 | floor).\(.)"]}]])'
-  assert_equal 10000 "$(grep -c '^ *server "10[.]' <(routes))"
+  assert_equal 10000 "$(routes_written '^ *server "10[.]')"
   assert_equal 100 "$(problems | grep -c 'TooManyEndpoints: a/i: Service a/s has too many endpoints: for port .*, only the first 100 are served')"
 }
 

@@ -10,7 +10,7 @@ teardown() { common_teardown; }
   wait_for 15 served fruit.example /apple apple-
   cluster_is rules '(.ingresses.items[0].spec.rules[0].host = "new.example") | (.ingresses.items[0].metadata.resourceVersion = "200")'
   wait_for 15 served new.example /apple apple-
-  wait_for 15 logged 'apply: new configuration: changed Ingress demo/fruit$'
+  wait_for 15 logged 'apply: new configuration: changed .*Ingress demo/fruit$'
   logged '^\+    server_name "new.example";'
 }
 
@@ -37,11 +37,11 @@ reads_and_bytes() {
 @test "an unchanged cluster costs five reads in each poll, each byte of them once, and no jq, no kubectl, no reload and no line in the log" {
   start_api rules
   count_programs kubectl jq nginx openssl envsubst diff cmp sed sha256sum timeout cat rm mv
-  start_controller PATH="$dir/path:$PATH" LEASE_SECONDS=600 # lead is to do nothing meanwhile
-  wait_for 15 test -e "$STATE_DIR/proxy"
+  start_controller PATH="$dir/path:$PATH" POLL_SECONDS=0.1 LEASE_SECONDS=600 # lead is to do nothing meanwhile
+  wait_for 15 test -e "$STATE_DIR/run/proxy"
   poll_more 3
   length=$(wc -l <"$dir/controller.log")
-  workers=$(pgrep -P "$(<"$STATE_DIR/nginx.pid")")
+  workers=$(pgrep -P "$(<"$STATE_DIR/run/nginx.pid")")
   cluster_is rules # the lists have a new resourceVersion
   poll_more 2
   : >"$dir/started"
@@ -52,31 +52,23 @@ reads_and_bytes() {
   read -r reads bytes < <(reads_and_bytes)
   assert_equal 5 "$(((reads + polls / 2) / polls))"
   assert_equal "$(cat "$api"/{ingresses,ingressclasses,namespaces,services,endpointslices} | wc -c)" "$bytes"
-  sort "$dir/started" | uniq -c | while read -r times program; do echo "$program $(((times + polls / 2) / polls))"; done >"$dir/each"
-  assert_equal 'cat 5, cmp 1, mv 1, sed 1, timeout 5' "$(paste -sd , "$dir/each" | sed 's/,/, /g')"
+  sort "$dir/started" | uniq -c | while read -r times program; do echo "$program $(((times + polls / 2) / polls))"; done | grep -v ' 0$' >"$dir/each"
+  assert_equal 'cat 6, cmp 1, diff 1, mv 1, timeout 5' "$(paste -sd , "$dir/each" | sed 's/,/, /g')"
   assert_equal "$length" "$(wc -l <"$dir/controller.log")"
-  assert_equal "$workers" "$(pgrep -P "$(<"$STATE_DIR/nginx.pid")")"
-}
-
-snapshot_has() { # TEXT
-  grep -q "$1" "$STATE_DIR/live/snapshot.json"
+  assert_equal "$workers" "$(pgrep -P "$(<"$STATE_DIR/run/nginx.pid")")"
 }
 
 @test "the addresses that are written into Ingresses cost no routing anew, and are no change that the log tells of" {
   start_api rules
-  count_programs envsubst # render starts it
+  count_programs jq
   start_controller PATH="$dir/path:$PATH" LEASE_SECONDS=600
-  placed='(.ingresses.items[].metadata |= . + {uid: "u", generation: 1})'
-  cluster_is rules "$placed"
-  wait_for 15 snapshot_has '"generation":1'
   poll_more 2
   : >"$dir/started"
-  cluster_is rules "$placed | (.ingresses.items[] |= (.metadata.resourceVersion = \"300\" | .status.loadBalancer.ingress = [{ip: \"192.0.2.9\"}]))"
-  wait_for 15 snapshot_has 192.0.2.9
-  poll_more 2
-  assert_equal '' "$(<"$dir/started")"
-  cluster_is rules "$placed | (.ingresses.items[].metadata.resourceVersion = \"400\") | (.ingresses.items[0] |= (.metadata.generation = 2 | .spec.rules[0].host = \"new.example\"))"
-  wait_for 15 logged 'apply: new configuration: changed Ingress demo/fruit$'
+  cluster_is rules '(.ingresses.items[] |= (.metadata.resourceVersion = "300" | .status.loadBalancer.ingress = [{ip: "192.0.2.9"}]))'
+  poll_more 4
+  assert_equal 1 "$(wc -l <"$dir/started")" # the digest of the Ingresses, and nothing after it
+  cluster_is rules '.ingresses.items[0].spec.rules[0].host = "new.example"'
+  wait_for 15 logged 'apply: new configuration: changed .*Ingress demo/fruit$'
 }
 
 failed_since() { # POLLS
@@ -93,18 +85,30 @@ failed_since() { # POLLS
   assert_equal "$live" "$(<"$STATE_DIR/live/nginx.conf")"
   served fruit.example /apple apple-
   ready
-  assert_equal 1 "$(grep -c 'this poll failed in fetch' "$dir/controller.log")"
+  told=$(grep -c 'this poll failed in fetch' "$dir/controller.log")
+  ((told <= 2)) # of the first of these polls, only some reads may have failed
+  wait_for 30 failed_since 6
+  assert_equal "$told" "$(grep -c 'this poll failed in fetch' "$dir/controller.log")"
   rm "$api/forbidden"
   wait_for 15 logged 'the poll succeeds again'
 }
 
-@test "of steps that fail, the first is to blame" {
-  source "$bin/ingress-controller"
-  mkdir -p "$next"
-  for statuses in '1 0 1 1=route 1' '0 1 1 1=route 1' '0 141 1 1=render 1' '0 0 1 1=render 1' '0 0 141 1=apply 1' '0 0 0 10=apply 10'; do
-    run blame ${statuses%=*}
-    assert_equal "${statuses#*=}" "$(<"$next/step") $status"
+@test "a step that fails ends the pass, and it is known which it was" {
+  source "$bin/loop"
+  mkdir -p "$next" "$live"
+  for failing in fetch route render apply; do
+    fetch() { echo "$RANDOM" && fail_if_named fetch; }
+    route() { cat && fail_if_named route; }
+    render() { cat && fail_if_named render; }
+    apply() { fail_if_named apply; }
+    try pass
+    assert_equal "7 $failing" "$status $(<"$next/step")"
+    [[ ! -e $live/snapshot ]]
   done
+}
+
+fail_if_named() { # STEP
+  [[ $failing != "$1" ]] || return 7
 }
 
 @test "when all Ingresses are really gone, their routes go" {
@@ -148,50 +152,41 @@ failed_since() { # POLLS
   start_api rules
   start_controller
   wait_for 30 older_than 5 # younger, it would be taken for a failed start
-  kill -KILL "$(<"$STATE_DIR/nginx.pid")"
+  kill -KILL "$(<"$STATE_DIR/run/nginx.pid")"
   wait_for 15 logged 'nginx ended; starting it again'
   wait_for 15 served fruit.example /apple apple-
 }
 
 older_than() { # SECONDS
-  (($(ps -o etimes= -p "$(<"$STATE_DIR/nginx.pid")") > $1))
+  (($(ps -o etimes= -p "$(<"$STATE_DIR/run/nginx.pid")") > $1))
 }
 
 @test "an nginx that serves something else than the live file is told to load it" {
   start_api rules
   start_controller
   wait_for 15 polled_since 3
-  loop=$(pgrep -P "$controller" -f ingress-controller)
+  loop=$(pgrep -P "$controller" -f bin/loop)
   kill -STOP "$loop" # it would mend what follows at once
   cp "$STATE_DIR/live/nginx.conf" "$dir/right.conf"
   sed -i 's/config-hash {/config-hush {/' "$STATE_DIR/live/nginx.conf"
-  kill -HUP "$(<"$STATE_DIR/nginx.pid")"
-  wait_for 15 eval '! curl -sf localhost:$ADMIN_PORT/config-hash'
+  kill -HUP "$(<"$STATE_DIR/run/nginx.pid")"
+  wait_for 15 serves_no_hash
   cp "$dir/right.conf" "$STATE_DIR/live/nginx.conf"
   kill -CONT "$loop"
   wait_for 30 curl -sf "localhost:$ADMIN_PORT/config-hash"
 }
 
+serves_no_hash() {
+  ! curl -sf "localhost:$ADMIN_PORT/config-hash"
+}
+
 @test "a loop that was killed is started again" {
   start_api rules
   start_controller
-  kill -KILL "$(pgrep -P "$controller" -f ingress-controller)"
+  kill -KILL "$(pgrep -P "$controller" -f bin/loop)"
   wait_for 15 logged 'loop ended; starting it again'
   cluster_is nothing
   wait_for 15 served fruit.example /apple 'No rule of an Ingress matches'
-}
-
-@test "steps that were killed while they stood by cost one poll and no change" {
-  start_pods
-  start_api rules
-  start_controller
-  wait_for 15 polled_since 3
-  wait_for 15 pkill -KILL -g "$(pgrep -P "$controller" -f ingress-controller)" jq
-  cluster_is rules '.ingresses.items += [.ingresses.items[0] * {metadata: {name: "new"}, spec: {rules: [{host: "new.example"}]}}]'
-  wait_for 15 served new.example / 'No rule of an Ingress matches host new.example'
-  served fruit.example /apple apple-
-  logged 'this poll failed in (route|render)'
-  assert_equal 1 "$(metric failed_polls_total)"
 }
 
 @test "SIGTERM ends readiness first, then serves on, then leaves nothing behind" {
@@ -216,7 +211,7 @@ older_than() { # SECONDS
   kill -TERM "$controller"
   wait_for 15 test ! -e "$STATE_DIR/admin/ready"
   kill -TERM "$controller"
-  wait_for 15 test ! -e "$STATE_DIR/nginx.pid"
+  wait_for 15 test ! -e "$STATE_DIR/run/nginx.pid"
   wait "$controller"
   controller=''
 }
@@ -249,12 +244,12 @@ older_than() { # SECONDS
   use_own_clock
   start_controller
   wait_for 5 polled_since 3
-  workers=$(pgrep -P "$(<"$STATE_DIR/nginx.pid")")
+  workers=$(pgrep -P "$(<"$STATE_DIR/run/nginx.pid")")
   for offset in +1h -1h; do
     set_clock "$offset"
     polls=$(metric polls_total)
     wait_for 20 polled_since "$((polls + 3))"
-    assert_equal "$workers" "$(pgrep -P "$(<"$STATE_DIR/nginx.pid")")"
+    assert_equal "$workers" "$(pgrep -P "$(<"$STATE_DIR/run/nginx.pid")")"
   done
   cluster_is rules '(.ingresses.items[0].spec.rules[0].host = "new.example") | (.ingresses.items[0].metadata.resourceVersion = "200")'
   wait_for 20 served new.example /apple apple-

@@ -10,33 +10,46 @@ teardown() { common_teardown; }
 
 # Rows: NAME=VALUE; NAME=VALUE, ANSWER, and what the problem says, if there is one.
 assert_annotations() {
-  local number annotations answer problem path
+  local number annotations answer problem url actual
   rows | awk -F '\t' -v OFS='\t' '{ print NR, $0 }' >"$dir/rows"
-  snapshot_of annotations --rawfile rows "$dir/rows" | serve_snapshot
+  lists_of annotations --rawfile rows "$dir/rows" | serve_lists
+  cut -f 1 "$dir/rows" | urls_of_rows >"$dir/urls"
+  statuses_of_urls <"$dir/urls" >"$dir/statuses"
+  paste "$dir/urls" "$dir/statuses" >"$dir/actual"
   while IFS=$'\t' read -r number annotations answer problem; do
-    for path in /prefix /prefix/below /exact /other; do
-      assert_row "$answer" "$(status_of "$number" "$path")" "$annotations" "$path"
-      assert_row "$answer" "$(status_of_tls "$number" "$path")" "$annotations" "$path" over HTTPS
-    done
+    while IFS=$'\t' read -r url actual; do
+      assert_row "$answer" "$actual" "$annotations" "$url"
+    done < <(grep "//row-${number}[.]" "$dir/actual")
     [[ $answer != 503 ]] || assert_contains "$(ask "row-$number.example" /prefix)" 'closed, because its protection is not available here: '
     [[ -n $problem || $answer == 200 || $answer == 403 ]] || problem=ProtectionNotAvailable
     if [[ -n $problem ]]; then assert_contains "$(row_problems "$number")" "$problem"; else assert_equal '' "$(row_problems "$number")"; fi
   done <"$dir/rows"
+  assert_equal "$((8 * $(wc -l <"$dir/rows")))" "$(grep -c '\.example/.*[0-9]$' "$dir/actual")"
+}
+
+# Four paths over HTTP and HTTPS for each row.
+urls_of_rows() { # <NUMBERS
+  local number
+  while read -r number; do
+    printf '%s\n' {http,https}"://row-$number.example"/{prefix,prefix/below,exact,other}
+  done
+}
+
+# One curl asks them all.
+statuses_of_urls() { # <URLS
+  sed 's|.*|url = "&"\noutput = /dev/null|' |
+    curl -sk --max-time 10 --connect-to ":80:127.0.0.1:$HTTP_PORT" --connect-to ":443:127.0.0.1:$HTTPS_PORT" -w '%{http_code}\n' -K -
 }
 
 status_of() { # NUMBER PATH [CURL_OPTION...]
   ask "row-$1.example" "$2" "${@:3}" -o /dev/null -w '%{http_code}'
 }
 
-status_of_tls() { # NUMBER PATH
-  curl -sk --max-time 10 -o /dev/null -w '%{http_code}' --connect-to "::127.0.0.1:$HTTPS_PORT" "https://row-$1.example$2"
-}
-
 # Rows: NAME=VALUE; NAME=VALUE, the client's address, ANSWER.
 assert_clients() {
   local number annotations client answer
   rows | awk -F '\t' -v OFS='\t' '{ print NR, $0 }' >"$dir/rows"
-  snapshot_of annotations --rawfile rows "$dir/rows" | serve_snapshot
+  lists_of annotations --rawfile rows "$dir/rows" | serve_lists
   while IFS=$'\t' read -r number annotations client answer; do
     [[ $client != *:* || -e /proc/net/if_inet6 ]] || continue
     assert_row "$answer" "$(status_from "$client" "$number")" "$annotations" "$client"
@@ -136,10 +149,8 @@ ROWS
     force-ssl-redirect=2                       503
     force-ssl-redirect=yes; ssl-redirect=true  503
 ROWS
-  for value in 1 t T true True TRUE; do
-    snapshot_of annotations --arg rows $'1\tforce-ssl-redirect='"$value" | "$bin/route" |
-      assert_json '[.servers[] | select(.host != "").locations[].redirect] | unique' '[true]'
-  done
+  lists_of annotations --arg rows "$(printf '%s\n' {1,t,T,true,True,TRUE} | awk '{ print NR "\tforce-ssl-redirect=" $0 }')" | digest_lists | "$bin/route" |
+    assert_json '[.servers[] | select(.host != "") | [.locations[].redirect] | unique]' '[[true],[true],[true],[true],[true],[true]]'
 }
 
 @test "the lists of source ranges turn away whom they do not let in, by the address of the connection" {
@@ -206,7 +217,7 @@ ROWS
 }
 
 @test "who is turned away is told so in plain text, before any redirect, over HTTP/2 too, and it does not count what the client says" {
-  snapshot_of annotations --arg rows $'1\tdenylist-source-range=127.0.0.1; force-ssl-redirect=true' | serve_snapshot
+  lists_of annotations --arg rows $'1\tdenylist-source-range=127.0.0.1; force-ssl-redirect=true' | serve_lists
   assert_equal 'This path is not open to your address, 127.0.0.1.' "$(ask row-1.example /prefix -H 'X-Forwarded-For: 10.0.0.1' -H 'X-Real-IP: 10.0.0.1')"
   assert_equal 'text/plain 403' "$(ask row-1.example /exact -o /dev/null -w '%{content_type} %{http_code}')"
   # nginx of this machine may be too old for HTTP/2 here; the image's is not
@@ -229,7 +240,7 @@ ROWS
   local payload
   annotated() { # VALUE
     printf '1\twhitelist-source-range=%s\n2\t-\n' "$1" >"$dir/rows"
-    snapshot_of annotations --rawfile rows "$dir/rows" | "$bin/route" | "$bin/render" | sed -E '/annotated-row-1"/ s/return 503 "[^"]*"/503/; /config-hash|return 200/d'
+    lists_of annotations --rawfile rows "$dir/rows" | digest_lists | "$bin/route" | "$bin/render" | sed -E '/annotated-row-1"/ s/return 503 "[^"]*"/503/; /config-hash|return 200/d'
   }
   annotated wrong >"$dir/expected"
   for payload in '127.0.0.1;} } http { server {' '127.0.0.1";allow all;#' "127.0.0.1';deny" '127.0.0.1\n;allow all' '$remote_addr' \
@@ -240,9 +251,9 @@ ROWS
 }
 
 @test "a protection that loses its path to an older Ingress is told that it is not in force there" {
-  snapshot_of annotations --arg rows $'1\t-\n2\twhitelist-source-range=10.0.0.1\n3\tauth-url=http://a' |
+  lists_of annotations --arg rows $'1\t-\n2\twhitelist-source-range=10.0.0.1\n3\tauth-url=http://a' |
     jq '.ingresses.items[1, 2] |= (.spec.rules[0].host = "row-1.example" | .metadata.creationTimestamp = "2002")
-      | .ingresses.items[2].spec.rules[0].http.paths[0].path = "/protected"' | serve_snapshot
+      | .ingresses.items[2].spec.rules[0].http.paths[0].path = "/protected"' | serve_lists
   assert_equal 200 "$(status_of 1 /prefix)"
   assert_equal 503 "$(status_of 1 /protected/below)"
   assert_contains "$(row_problems 2)" 'Exact path /exact of host row-1.example is already taken by Ingress demo/annotated-row-1, so what protects this one is not in force there: "whitelist-source-range"'
@@ -252,18 +263,18 @@ ROWS
 @test "a protected path stays closed beside an unprotected Ingress of the same host, whichever is older" {
   local years
   for years in '"2001", "2002"' '"2002", "2001"'; do
-    snapshot_of annotations --arg rows $'1\twhitelist-source-range=10.0.0.1\n2\t-' |
+    lists_of annotations --arg rows $'1\twhitelist-source-range=10.0.0.1\n2\t-' |
       jq "[$years]"' as $years | .ingresses.items[0].metadata.creationTimestamp = $years[0] | .ingresses.items[1].metadata.creationTimestamp = $years[1]
-        | .ingresses.items[1].spec.rules[0] |= (.host = "row-1.example" | .http.paths = [.http.paths[0] | .path = "/"])' | serve_snapshot
+        | .ingresses.items[1].spec.rules[0] |= (.host = "row-1.example" | .http.paths = [.http.paths[0] | .path = "/"])' | serve_lists
     assert_equal '403 403 200' "$(status_of 1 /prefix/x) $(status_of 1 /exact) $(status_of 1 /elsewhere)"
   done
 }
 
 @test "Ingresses with the same source ranges share one list, and another order makes no other configuration" {
-  snapshot_of annotations --arg rows $'1\twhitelist-source-range=10.0.0.1, 10.0.0.2\n2\tallowlist-source-range=10.0.0.2/32,10.0.0.1\n3\tdenylist-source-range=10.0.0.1,10.0.0.2' >"$dir/snapshot.json"
-  "$bin/route" <"$dir/snapshot.json" | assert_json .networks '[["10.0.0.1/32","10.0.0.2/32"]]'
-  "$bin/route" <"$dir/snapshot.json" | "$bin/render" | grep -c '^  geo ' | grep -x 1
-  cmp <("$bin/route" <"$dir/snapshot.json") <(jq '.ingresses.items |= reverse' "$dir/snapshot.json" | "$bin/route")
+  lists_of annotations --arg rows $'1\twhitelist-source-range=10.0.0.1, 10.0.0.2\n2\tallowlist-source-range=10.0.0.2/32,10.0.0.1\n3\tdenylist-source-range=10.0.0.1,10.0.0.2' >"$dir/snapshot.json"
+  digest_lists <"$dir/snapshot.json" | "$bin/route" | assert_json .networks '[["10.0.0.1/32","10.0.0.2/32"]]'
+  digest_lists <"$dir/snapshot.json" | "$bin/route" | "$bin/render" | grep -c '^  geo ' | grep -x 1
+  cmp <(digest_lists <"$dir/snapshot.json" | "$bin/route") <(jq '.ingresses.items |= reverse' "$dir/snapshot.json" | digest_lists | "$bin/route")
 }
 
 @test "an Ingress in a namespace that is being deleted gives way to any other, and serves what nobody else wants" {

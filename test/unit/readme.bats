@@ -1,4 +1,4 @@
-# What the README says is true, and the commands it shows work.
+# What the README and the pages beside the code say is true, and the commands they show work.
 load helpers
 setup() {
   common_setup
@@ -6,39 +6,81 @@ setup() {
 }
 teardown() { common_teardown; }
 
+pages=(README.md bin/README.md templates/README.md manifests/README.md test/README.md test/bench/README.md test/cluster/README.md)
+
 @test "the commands that the README shows for saved snapshots work" {
   readme_commands unit >"$dir/commands"
-  (($(wc -l <"$dir/commands") >= 8))
+  (($(wc -l <"$dir/commands") >= 14))
   run bash -euo pipefail "$dir/commands"
   echo "$output"
   assert_equal 0 "$status"
-  assert_contains "$output" '0 /tmp/snapshot.json'
+  assert_contains "$output" '0 /tmp/snapshot'
+  assert_contains "$output" 'a label is no news'
+  assert_contains "$output" '{"ingress":"demo/fruit","created":"2026-01-01T00:01:00Z","options":{},"claims":[{"host":"new.example"'
   assert_contains "$output" 'Service demo/apple has no ready endpoint for port 80'
   assert_contains "$output" 'location "/cherry/" { set $ingress "demo/added-later"; proxy_pass "http://cherry.demo.80"; }'
+  assert_contains "$output" 'because nginx rejects it: an experiment'
 }
 
-@test "the README lists the settings as the program prints them" {
+@test "bin/README.md lists the settings as the program prints them" {
   settings=$(env -u HTTP_PORT -u HTTPS_PORT -u ADMIN_PORT -u STATE_DIR -u LOG_COLOR LISTEN_IPV6=on bin/settings)
-  assert_contains "$(<README.md)" "$settings"
+  assert_contains "$(<bin/README.md)" "$settings"
+}
+
+@test "bin/README.md names every program and every file of bin/lib" {
+  for file in bin/* bin/lib/*; do
+    [[ -d $file || $file == *.md ]] || assert_contains "$(<bin/README.md)" "\`${file##*/}\`"
+  done
+}
+
+@test "bin/README.md names every metric" {
+  while read -r metric; do
+    assert_contains "$(<bin/README.md)" "\`$metric"
+  done < <(sed -nE 's/^ *metric (counter|gauge) ([a-z_]+) .*/\2/p' bin/lib/*.bash)
+}
+
+@test "manifests/README.md names every annotation that is read" {
+  jq -n -r -L bin/lib 'include "ingress-nginx"; documented_annotations | keys[]' | grep -Ff - -ow bin/lib/annotations.jq | sort -u >"$dir/names"
+  (($(wc -l <"$dir/names") >= 6))
+  while read -r name; do
+    grep -q "^| .*$name" manifests/README.md || { echo "not in the table: $name" && false; }
+  done <"$dir/names"
 }
 
 @test "the README's first loop makes a server of an Ingress" {
-  program=$(awk '/^### It began/ { here = 1 } here && /jq -r/ { inside = 1 } inside { print } inside && /routes.conf$/ { exit }' README.md |
+  program=$(awk '/^## It began/ { here = 1 } here && /jq -r/ { inside = 1 } inside { print } inside && /routes.conf$/ { exit }' README.md |
     sed "1s/.*jq -r '//; \$s/'.*//")
   jq -r "$program" <<<'{"items": [{"metadata": {"namespace": "demo"}, "spec": {"rules": [{"host": "a.example",
     "http": {"paths": [{"path": "/x", "backend": {"service": {"name": "apple", "port": {"number": 80}}}}]}}]}}]}' >"$dir/routes"
   assert_contains "$(<"$dir/routes")" 'proxy_pass http://apple.demo.svc:80;'
 }
 
-@test "the tables that the README shows are those of the last run of the benchmark" {
+@test "the numbers that the pages show are those of the last run of the benchmark" {
   jq -r -f test/bench/table.jq test/bench/results/latest.json >"$dir/tables"
   (($(wc -l <"$dir/tables") > 20))
-  assert_contains "$(<README.md)" "$(<"$dir/tables")"
+  assert_contains "$(<test/bench/README.md)" "$(<"$dir/tables")"
   jq -r -f test/bench/chart.jq test/bench/results/latest.json | cmp - test/bench/results/latest.svg
+  sed -n '/^## Speed/,/^## Contributing/ { /^| [a-z]/p }' README.md >"$dir/rows"
+  assert_equal 5 "$(wc -l <"$dir/rows")"
+  assert_equal '' "$(grep -Fxv -f "$dir/tables" "$dir/rows")"
 }
 
-@test "the links in the README lead to files" {
-  while read -r link; do
-    [[ $link == http* || -e $link ]] || { echo "no such file: $link" && false; }
-  done < <(grep -oE '\]\([^)#]+\)' README.md | sed 's/^](//; s/)$//')
+@test "the links of all pages lead to files, and to headings in them" {
+  for page in "${pages[@]}"; do
+    while read -r link; do
+      file=${link%%#*} heading=${link#"$file"}
+      file=${file:+$(dirname "$page")/$file}
+      [[ -e ${file:-$page} ]] || { echo "in $page, no such file: $link" && false; }
+      [[ -z $heading ]] || headings "${file:-$page}" | grep -qx "$heading" || { echo "in $page, no such heading: $link" && false; }
+    done < <(grep -oE '\]\([^) ]+\)' "$page" | sed 's/^](//; s/)$//' | grep -v '^https\?:')
+  done
+}
+
+# Prints the headings of a page as links name them.
+headings() { # PAGE
+  sed -nE 's/^#+ //p' "$1" | tr '[:upper:] ' '[:lower:]-' | sed 's/[^a-z0-9_-]//g; s/^/#/'
+}
+
+@test "the README is one sitting: 2,600 words at most" {
+  (($(wc -w <README.md) <= 2600))
 }

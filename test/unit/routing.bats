@@ -1,19 +1,34 @@
 # What nginx does with a request besides choosing who serves it (for that: rules.bats
 # and endpoints.bats): what it passes on, what it says itself, what it writes in its log.
 load helpers
-setup() { common_setup; }
-teardown() { common_teardown; }
 
-@test "method, path, query and body arrive as the client sent them" {
+# One nginx serves the fixture "rules" to most tests. Those that need another begin with common_setup.
+setup_file() {
+  common_setup "$BATS_FILE_TMPDIR"
   start_pods
   serve rules
+}
+
+setup() {
+  dir=$BATS_FILE_TMPDIR
+  fixtures=$BATS_TEST_DIRNAME/../fixtures bin=$BATS_TEST_DIRNAME/../../bin
+}
+
+teardown() {
+  if [[ $dir == "$BATS_FILE_TMPDIR" ]]; then show_logs; else common_teardown; fi
+}
+
+teardown_file() {
+  dir=$BATS_FILE_TMPDIR
+  end_servers
+}
+
+@test "method, path, query and body arrive as the client sent them" {
   assert_equal 'shop-apple-1 PATCH /a//b/%2e%2E/c/%20%C3%A4?x=%2F&y' \
     "$(ask shop.example '/a//b/%2e%2E/c/%20%C3%A4?x=%2F&y' -X PATCH --data body)"
 }
 
 @test "the answer arrives as the pod gave it: status, headers and body" {
-  start_pods
-  serve rules
   answer=$(ask shop.example '/moved?to=http://apple.shop.80/here' -i)
   assert_contains "$answer" '302 Moved Temporarily'
   assert_contains "$answer" $'\nLocation: http://apple.shop.80/here\r\n' # to nginx, that is the address of a pod
@@ -25,8 +40,6 @@ teardown() { common_teardown; }
 }
 
 @test "the pod is told who asked, for what and how; what the client claims of that is dropped" {
-  start_pods
-  serve rules
   answer=$(ask shop.example:8000 /headers -A 'my client/1.0' -H 'X-Forwarded-For: 6.6.6.6' -H 'X-Forwarded-Proto: https' -H 'X-Real-IP: 6.6.6.6')
   assert_contains "$answer" 'Host: shop.example:8000'
   assert_contains "$answer" $'X-Forwarded-For: 127.0.0.1\n'
@@ -39,15 +52,11 @@ teardown() { common_teardown; }
 }
 
 @test "a request keeps its X-Request-ID, and gets one if it has none" {
-  start_pods
-  serve rules
   assert_contains "$(ask shop.example /headers -H 'X-Request-ID: mine')" $'X-Request-ID: mine\n'
   [[ $(ask shop.example /headers) =~ X-Request-ID:\ [0-9a-f]{32} ]]
 }
 
 @test "an upgrade to WebSocket goes on to the pod, one to HTTP/2 does not" {
-  start_pods
-  serve rules
   answer=$(ask shop.example /headers -H 'Connection: Upgrade' -H 'Upgrade: websocket')
   assert_contains "$answer" 'Connection: upgrade'
   assert_contains "$answer" 'Upgrade: websocket'
@@ -56,7 +65,7 @@ teardown() { common_teardown; }
 }
 
 @test "a pod that refuses connections is passed over" {
-  start_pods
+  common_setup
   serve rules '.endpointSlices.items[0].endpoints[2].conditions.ready = true' # 127.77.0.99: nobody
   for _ in {1..12}; do
     assert_contains "$(ask fruit.example /apple)" apple-
@@ -66,13 +75,11 @@ teardown() { common_teardown; }
 
 @test "requests over IPv6 are answered" {
   [[ -e /proc/net/if_inet6 ]] || skip 'this kernel has no IPv6'
-  start_pods
-  serve rules
   assert_contains "$(curl -s -H 'Host: fruit.example' "http://[::1]:$HTTP_PORT/apple")" apple-
 }
 
 @test "each request leaves a line in the log, as JSON if that is wanted" {
-  start_pods
+  common_setup
   start_api rules
   start_controller ACCESS_LOG=json
   ask shop.example '/a"b' >/dev/null
@@ -83,37 +90,28 @@ teardown() { common_teardown; }
 }
 
 @test "a 404 names host and path and says that no rule matched" {
-  start_pods
-  serve rules
   assert_equal 'No rule of an Ingress matches host fruit.example and path /nowhere.' "$(ask fruit.example '/nowhere?x')"
   assert_equal 'text/plain' "$(ask fruit.example /nowhere -o /dev/null -w '%{content_type}')"
 }
 
 @test "an answer of our own is plain text, whatever the path looks like" {
-  serve rules
   assert_equal text/plain "$(ask fruit.example '/%3Cscript%3E.html' -o /dev/null -w '%{content_type}')"
 }
 
 @test "a request line that names a host decides over the Host header, for the pod too" {
-  start_pods
-  serve rules
   assert_contains "$(curl -s -x "http://127.0.0.1:$HTTP_PORT" -H 'Host: fruit.example' http://shop.example/headers)" 'Host: shop.example'
 }
 
 @test "a pod cannot give nginx orders by its response headers" {
-  start_pods
-  serve rules
   assert_contains "$(ask shop.example /redirecting)" 'my own answer'
 }
 
 @test "a response header of 9 kB is passed on" {
-  start_pods
-  serve rules
   assert_equal 200 "$(ask shop.example /large-header -o /dev/null -w '%{http_code}')"
 }
 
 @test "a 503 names the Service and says what it lacks" {
-  start_pods
+  common_setup
   serve broken
   assert_equal 'Service demo/missing does not exist: path /missing of Ingress demo/broken.' "$(ask broken.example /missing)"
   assert_equal 'Service demo/apple has no port 81: path /no-port of Ingress demo/broken.' "$(ask broken.example /no-port/x)"
@@ -125,7 +123,7 @@ teardown() { common_teardown; }
 }
 
 @test "what is wrong in an Ingress harms neither its other paths nor other Ingresses" {
-  start_pods
+  common_setup
   serve broken
   assert_equal apple "$(who_answers broken.example /good)"
   assert_equal apple "$(who_answers good.example /)"

@@ -17,41 +17,53 @@ teardown() { common_teardown; }
 #
 # One nginx serves all rows, each with names and hosts of its own (tables/rules.jq),
 # but for those where a rule for any host is to answer a request for a certain one:
-# these rows are alone.
+# these rows share it only with rows of the same INGRESSES.
 assert_rows() {
-  local row
+  local ingresses
   rows | awk -F '\t' -v OFS='\t' '{ print ($2 ~ /^[^\/]/ && $1 ~ /(^|[ :])[=\/]|(^|[;:] )default=/ ? "-" : NR), $0 }' >"$dir/rows"
   grep -v ^- "$dir/rows" | assert_together
-  while read -r row; do
-    assert_together <<<"$row"
-  done < <(grep ^- "$dir/rows")
+  while read -r ingresses; do
+    awk -F '\t' -v ingresses="$ingresses" '$1 == "-" && $2 == ingresses' "$dir/rows" | assert_together
+  done < <(grep ^- "$dir/rows" | cut -f 2 | sort -u)
 }
 
 assert_together() {
-  local number ingresses request answer problem
+  local number ingresses request answer problem actual
   cat >"$dir/together"
-  snapshot_of rules --rawfile rows "$dir/together" | serve_snapshot
-  while IFS=$'\t' read -r number ingresses request answer problem; do
-    assert_row "$answer" "$(row_answers "$number" "$request")" "$ingresses" "$request"
+  sort -u -t $'\t' -k 1,2 "$dir/together" >"$dir/different"
+  lists_of rules --rawfile rows "$dir/different" | serve_lists
+  while IFS=$'\t' read -r number _ request _; do
+    row_request "$number" "$request"
+  done <"$dir/together" | who_answers_each >"$dir/answers"
+  while IFS=$'\t' read -r number ingresses request answer problem && read -r actual <&4; do
+    assert_row "$answer" "$actual" "$ingresses" "$request"
     assert_problem "$problem" "$(row_problems "$number")" "$ingresses" "$request"
-  done <"$dir/together"
+  done <"$dir/together" 4<"$dir/answers"
+  assert_equal "$(wc -l <"$dir/together")" "$(wc -l <"$dir/answers")"
 }
 
-# Rows: IngressClasses, what the Ingress for class.example says, ANSWER. Each row is
-# alone, since IngressClasses concern the whole cluster.
+# Rows: IngressClasses, what the Ingress for a host of its own says, ANSWER. Rows of
+# the same IngressClasses share an nginx: these concern the whole cluster.
 assert_classes() {
-  local classes ingress answer
-  while IFS=$'\t' read -r classes ingress answer; do
-    snapshot_of classes --arg classes "$classes" --arg ingress "$ingress" | serve_snapshot
-    assert_row "$answer" "$(who_answers class.example /)" "$classes" "$ingress"
-  done < <(rows)
+  local all classes ingress answer actual
+  rows >"$dir/rows"
+  while read -r all; do
+    awk -F '\t' -v classes="$all" '$1 == classes { print NR "\t" $0 }' "$dir/rows" >"$dir/together"
+    lists_of classes --rawfile rows "$dir/together" | serve_lists
+    sed -E 's|^([0-9]+).*|class-\1.example\t/|' "$dir/together" | who_answers_each >"$dir/answers"
+    while IFS=$'\t' read -r _ classes ingress answer && read -r actual <&4; do
+      assert_row "$answer" "$actual" "$classes" "$ingress"
+    done <"$dir/together" 4<"$dir/answers"
+    assert_equal "$(wc -l <"$dir/together")" "$(wc -l <"$dir/answers")"
+  done < <(cut -f 1 "$dir/rows" | sort -u)
 }
 
-row_answers() { # NUMBER REQUEST
+# Prints the request as who_answers_each wants it: HOST<tab>PATH.
+row_request() { # NUMBER REQUEST
   [[ $2 =~ ^([^/:]*[^/:.])?(\.?(:[0-9]+)?)(/.*)$ ]]
   local host=${BASH_REMATCH[1]} rest=${BASH_REMATCH[2]} path=${BASH_REMATCH[4]}
   [[ $1 == - ]] || host=${host:+$host.}row-$1
-  who_answers "$host$rest" "$path"
+  printf '%s\t%s\n' "$host$rest" "$path"
 }
 
 @test "the examples of the Kubernetes documentation: path types" {

@@ -1,9 +1,13 @@
 # What flows through nginx, with a real backend: nothing is held back, nothing is sent twice.
 load helpers
 
+setup_file() {
+  backend=$(go_program backend)
+  export backend
+}
+
 setup() {
   common_setup
-  backend=$(go_program backend)
   "$backend" 127.77.0.1:8080 127.77.0.2:8080 3>&- &
   backend_pid=$!
   wait_for 30 curl -s 127.77.0.2:8080/counts
@@ -31,7 +35,11 @@ servers_of() { # PATH
   serve rules '.ingresses.items[0].spec.rules[0].http.paths |= [.[0] | .path = "/there"]'
   assert_equal nginx "$(servers_of /elsewhere)"
   kill -KILL "$backend_pid" 2>/dev/null
-  wait_for 15 eval '[[ $(servers_of /there) == nginx ]]' # its 502
+  wait_for 15 nginx_answers /there # its 502
+}
+
+nginx_answers() { # PATH
+  [[ $(servers_of "$1") == nginx ]]
 }
 
 @test "server-sent events arrive one by one, not when the stream ends" {
@@ -39,10 +47,14 @@ servers_of() { # PATH
   assert_equal $'data: 1\n\ndata: 2' "$output"
 }
 
+pod_has_received() { # BYTES
+  [[ $(curl -s 127.77.0.1:8080/counts | jq .bytes) == "$1" ]]
+}
+
 @test "an upload arrives byte by byte, not when it is complete" {
   mkfifo "$dir/rest"
   (head -c 100000 /dev/zero && cat "$dir/rest") | ask fruit.example /upload -T - >"$dir/answer" 3>&- &
-  wait_for 15 bash -c "[[ \$(curl -s 127.77.0.1:8080/counts | jq .bytes) == 100000 ]]"
+  wait_for 15 pod_has_received 100000
   head -c 23 /dev/zero >"$dir/rest"
   wait "$!"
   assert_equal received "$(<"$dir/answer")"
@@ -69,7 +81,11 @@ servers_of() { # PATH
 }
 
 lingering_workers() {
-  pgrep -P "$(<"$STATE_DIR/nginx.pid")" -f 'shutting down' | wc -l
+  pgrep -P "$(<"$STATE_DIR/run/nginx.pid")" -f 'shutting down' | wc -l
+}
+
+linger_at_most() { # WORKERS
+  (($(lingering_workers) <= $1))
 }
 
 reload() { # ROUND [NAME=VALUE...]   makes a change live
@@ -88,7 +104,7 @@ reload() { # ROUND [NAME=VALUE...]   makes a change live
     reload "$round" LINGER_LEAST_SECONDS=0
   done
   grep -q 'too many replaced workers still have requests: ending the oldest' "$dir/apply.log"
-  wait_for 15 eval '(($(lingering_workers) <= 3))' # two, and that of the last reload
+  wait_for 15 linger_at_most 3 # two, and that of the last reload
   kill -0 "${streams[-1]}"
   run kill -0 "${streams[0]}"
   assert_equal 1 "$status"
@@ -127,15 +143,15 @@ reload() { # ROUND [NAME=VALUE...]   makes a change live
 }
 
 @test "SIGTERM lets an open request come to its end" {
-  kill -QUIT "$(<"$STATE_DIR/nginx.pid")"
-  wait_for 15 test ! -e "$STATE_DIR/nginx.pid"
+  kill -QUIT "$(<"$STATE_DIR/run/nginx.pid")"
+  wait_for 15 test ! -e "$STATE_DIR/run/nginx.pid"
   start_api rules '.ingresses.items[0].spec.rules[0].http.paths[0].path = "/"'
   start_controller
   wait_for 15 upload_is_routed
   mkfifo "$dir/rest"
   (head -c 1000 /dev/zero && cat "$dir/rest") | ask fruit.example /upload -T - >"$dir/answer" 3>&- &
   local uploading=$!
-  wait_for 15 eval '[[ $(curl -s 127.77.0.1:8080/counts | jq .bytes) == 1000 ]]'
+  wait_for 15 pod_has_received 1000
   kill -TERM "$controller"
   wait_for 15 logged 'stopping: serving on'
   head -c 23 /dev/zero >"$dir/rest"

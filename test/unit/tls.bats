@@ -41,10 +41,10 @@ ingresses_are() {
 
 # One pass, and nginx if it does not run yet.
 go_live() {
-  "$bin/fetch" >"$dir/snapshot.json"
-  "$bin/route" <"$dir/snapshot.json" >"$dir/model.json"
+  "$bin/fetch" >"$dir/snapshot"
+  "$bin/route" <"$dir/snapshot" >"$dir/model.json"
   "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >>"$dir/apply.log" 2>&1
-  [[ -s $STATE_DIR/nginx.pid ]] || nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
+  [[ -s $STATE_DIR/run/nginx.pid ]] || nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
   wait_for 15 curl -sf "localhost:$ADMIN_PORT/healthz"
 }
 
@@ -206,7 +206,7 @@ ROWS
   add_secret demo/forged "$dir/odd.crt" "$dir/demo-other.key"
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "odd"}, {hosts: ["b.example"], secretName: "forged"}]}'
   go_live
-  jq -c '.certificates[] | [.secret, .algorithm, .reason]' "$dir/snapshot.json" >"$dir/certificates"
+  jq -c 'select(.certificate) | [.certificate, .algorithm, .reason]' "$dir/snapshot" >"$dir/certificates"
   assert_equal $'["demo/forged",null,"KeyPairMismatch"]\n["demo/odd","RSA",null]' "$(<"$dir/certificates")"
 }
 
@@ -228,11 +228,11 @@ ROWS
       tls: [range(600) | {secretName: "s", hosts: (if . % 2 == 0 then [] else ["x\(.).example"] end)}], rules: [range(600) | {host: "h\(.).example"}]}}]},
     ingressClasses: {items: []}, terminatingNamespaces: {items: []}, services: {items: []}, endpointSlices: {items: []},
     certificates: [{secret: "demo/s", algorithm: "RSA", file: "1-1.pem", notAfter: "9", names: [range(500) | "n\(.).example"]}]}' >"$dir/many"
-  timeout 20 "$bin/route" <"$dir/many" | assert_json '.certificates | length' 900
+  digest_lists <"$dir/many" | timeout 20 "$bin/route" | assert_json '.certificates | length' 900
 }
 
 @test "the whole chain in a Secret is sent" {
-  make_pair "$dir/authority" authority.example rsa
+  make_pair "$dir/authority" authority.example ecdsa
   make_pair "$dir/leaf" a.example ecdsa
   cat "$dir/authority.crt" >>"$dir/leaf.crt"
   add_secret demo/chain "$dir/leaf.crt" "$dir/leaf.key"
@@ -307,17 +307,15 @@ SecretNotFound: Secret demo/missing does not exist: $consequence" \
     "$(problems | grep 'Secret demo' | sed 's/ at 20[^;]*/ at DATE/' | sort)"
 }
 
-@test "with TLS, too, a new status of an Ingress is no news" {
+@test "with TLS, too, a new status of an Ingress changes nothing in the snapshot" {
   make_pair "$dir/a" a.example ecdsa
   add_secret demo/a "$dir/a.crt" "$dir/a.key"
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "a"}]}'
-  "$bin/fetch" >"$dir/known"
+  "$bin/fetch" "$dir/known" >"$dir/first"
   jq -c '.items[0].status.loadBalancer.ingress = [{ip: "192.0.2.9"}]' "$api/ingresses" >"$api/new"
   mv "$api/new" "$api/ingresses"
-  run "$bin/fetch" "$dir/known"
-  assert_equal 0 "$status"
-  assert_equal '' "$output"
-  grep -q 192.0.2.9 "$dir/known"
+  grep -q 192.0.2.9 "$api/ingresses"
+  cmp "$dir/first" <("$bin/fetch" "$dir/known")
 }
 
 @test "a certificate that expires is replaced by the default one, though nothing changes in the cluster" {
@@ -325,8 +323,7 @@ SecretNotFound: Secret demo/missing does not exist: $consequence" \
   add_secret demo/soon "$dir/soon.crt" "$dir/soon.key"
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "soon"}]}'
   go_live
-  cp "$dir/snapshot.json" "$dir/known"
-  assert_equal '' "$("$bin/fetch" "$dir/known")"
+  cmp "$dir/snapshot" <("$bin/fetch" "$dir/known")
   sed -i 's/ 20.*/ 2026-01-01 00:00:00Z/' "$STATE_DIR/keys/known" # as if the end had come
   sed -i -E 's/"notAfter": *"[^"]*"/"notAfter": "2026-01-01 00:00:00Z"/' "$STATE_DIR/keys/facts.json"
   assert_contains "$("$bin/fetch" "$dir/known" | "$bin/route" | jq -c .problems)" 'its certificate expired at 2026-01-01'
@@ -355,10 +352,12 @@ SecretNotFound: Secret demo/missing does not exist: $consequence" \
 @test "a client that comes back resumes its TLS session, also with another worker and after a reload" {
   go_live
   openssl s_client -connect "127.0.0.1:$HTTPS_PORT" -tls1_2 -no_ticket -sess_out "$dir/session" </dev/null >/dev/null 2>&1
-  for round in {1..8}; do
+  for round in 1 2; do
     cluster_is rules ".ingresses.items[0].spec.rules[0].host = \"round-$round.example\""
     go_live
-    assert_contains "$(openssl s_client -connect "127.0.0.1:$HTTPS_PORT" -tls1_2 -no_ticket -sess_in "$dir/session" </dev/null 2>/dev/null)" 'Reused, TLSv1.2'
+    for _ in {1..8}; do # it is by chance which of the two workers takes a connection
+      assert_contains "$(openssl s_client -connect "127.0.0.1:$HTTPS_PORT" -tls1_2 -no_ticket -sess_in "$dir/session" </dev/null 2>/dev/null)" 'Reused, TLSv1.2'
+    done
   done
 }
 
@@ -383,9 +382,9 @@ holds_key() { # KEY_FILE FILE...
   holds_key "$dir/demo-tls.key" "$STATE_DIR"/keys/*.pem
   assert_equal 600 "$(stat -c %a "$STATE_DIR"/keys/*.pem | sort -u)"
   assert_equal 700 "$(stat -c %a "$STATE_DIR/keys")"
-  run holds_key "$dir/demo-tls.key" "$dir/snapshot.json" "$dir/model.json" "$dir"/*.log "$STATE_DIR"/live/*
+  run holds_key "$dir/demo-tls.key" "$dir/snapshot" "$dir/model.json" "$dir"/*.log "$STATE_DIR"/live/*
   assert_equal 1 "$status"
-  run grep -rlF "$(base64 -w 0 "$dir/demo-tls.key" | head -c 100)" "$dir/snapshot.json" "$STATE_DIR" "$dir/model.json"
+  run grep -rlF "$(base64 -w 0 "$dir/demo-tls.key" | head -c 100)" "$dir/snapshot" "$STATE_DIR" "$dir/model.json"
   assert_equal 1 "$status" # nor as the Secret has it
 }
 
@@ -408,7 +407,7 @@ ROWS
   done
 }
 
-@test "a rotated key pair is live with the next pass, and the old key is gone after two calls of forget" {
+@test "a rotated key pair is live with the next pass, and the old key is gone after two calls of prune-keys" {
   add_pair demo/tls a.example
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "tls"}]}'
   go_live
@@ -417,9 +416,9 @@ ROWS
   add_secret demo/tls "$dir/new.crt" "$dir/new.key"
   go_live
   assert_equal new "$(certificate_for a.example)"
-  "$bin/forget"
+  "$bin/prune-keys"
   holds_key "$dir/old.key" "$STATE_DIR"/keys/*.pem # a client in the handshake may need it
-  "$bin/forget"
+  "$bin/prune-keys"
   run holds_key "$dir/old.key" "$STATE_DIR"/keys/*.pem
   assert_equal 1 "$status"
   assert_equal new "$(certificate_for a.example)"
@@ -428,7 +427,8 @@ ROWS
 @test "a doubtful list of Secrets changes nothing" {
   add_pair demo/tls a.example
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "tls"}]}'
-  for answer in '' '{}' '<html>' '{"kind": "SecretList", "items": []}' '{"kind": "SecretList", "metadata": {"resourceVersion": "1", "continue": "x"}, "items": []}'; do
+  for answer in '' '{}' '<html>' '{"kind":"SecretList","apiVersion":"v1","items":[]}' '{"kind":"SecretList","apiVersion":"v1","metadata":{"resourceVersion":"1","continue":"x"},"items":[]}' \
+    "$(jq -c . "$api/secrets" | head -c 400)"; do
     echo "$answer" >"$api/secrets"
     run --separate-stderr "$bin/fetch"
     assert_equal 1 "$status"
