@@ -1,7 +1,7 @@
 # The Lease by which the replicas agree who leads, with the fields as client-go writes them.
 #
 # input:  the Lease as it is, or nothing while there is none (jq -n)
-# args:   $namespace and $name of the Lease; $holder: who shall hold it, "" for nobody; $seconds: how long
+# args:   $namespace and $name of the Lease; $holder: who is to hold it, "" for nobody; $seconds: how long
 # output: the Lease to write. It keeps the resourceVersion of the one that was read: if that
 #         is no longer the one in the cluster, the API server refuses the write (409 Conflict).
 
