@@ -57,7 +57,7 @@ NGINX
   assert_contains "$output" 'nginx rejects even a configuration without Ingresses'
 }
 
-@test "quarantine blames no Ingress when nginx fails for want of something" {
+@test "quarantine blames no Ingress when nginx fails because it has no memory" {
   mkdir "$dir/path"
   printf '#!/bin/sh\n[ "$1" != -v ] || exec nginx -v\necho "nginx: [emerg] malloc(16384) failed (12: Cannot allocate memory)" >&2; exit 1\n' |
     sed "s|exec nginx|exec $(command -v nginx)|" >"$dir/path/nginx"
