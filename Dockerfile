@@ -19,11 +19,15 @@ RUN set -eu; \
 COPY bin/ /opt/bash-ingress/bin/
 COPY templates/ /opt/bash-ingress/templates/
 
+# The version of bash-ingress stands here only. The log, /metrics and the image's label show it.
+ARG VERSION=0.9.0
+
 # With PATH, `kubectl exec ... -- fetch` runs a single step. HOME is where kubectl looks for its
 # files: the root file system is read-only in the pod, and /tmp is not.
 # A kubectl here lives for some 50 ms, but for that of doorbell, which has a setting of its own. To
 # collect garbage in that time was a fifth of its work, so it waits for much memory (GOGC, GOMEMLIMIT).
-ENV PATH=/opt/bash-ingress/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+ENV BASH_INGRESS_VERSION=$VERSION \
+    PATH=/opt/bash-ingress/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     HOME=/tmp \
     GOGC=off \
     GOMEMLIMIT=100MiB
@@ -39,5 +43,6 @@ STOPSIGNAL SIGTERM
 ENTRYPOINT ["/opt/bash-ingress/bin/ingress-controller"]
 
 LABEL org.opencontainers.image.title="bash-ingress" \
+      org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.description="A Kubernetes Ingress controller in bash, made to be read" \
       org.opencontainers.image.base.name="docker.io/library/debian:forky-slim"

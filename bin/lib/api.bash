@@ -7,15 +7,15 @@
 #
 # shellcheck shell=bash
 
-# The lists that decide the routing. IngressClasses are in no namespace, so a Role
-# cannot allow to read them. Of the namespaces, only those that are being deleted are
-# read; of one namespace alone, no Ingress could give way to another's.
+# The lists that decide the routing. Of the namespaces, only those that are being deleted are
+# read. With WATCH_NAMESPACE, a Role must do, which cannot allow to read IngressClasses or
+# namespaces: they are in no namespace.
 define_lists() {
   local here=${WATCH_NAMESPACE:+namespaces/$WATCH_NAMESPACE/}
   lists[ingresses]=/apis/networking.k8s.io/v1/${here}ingresses
   lists[services]=/api/v1/${here}services
   lists[endpointslices]=/apis/discovery.k8s.io/v1/${here}endpointslices
-  [[ $READ_CLASSES == off ]] || lists[ingressclasses]=/apis/networking.k8s.io/v1/ingressclasses
+  [[ -n $WATCH_NAMESPACE ]] || lists[ingressclasses]=/apis/networking.k8s.io/v1/ingressclasses
   [[ -n $WATCH_NAMESPACE ]] || lists[namespaces]='/api/v1/namespaces?fieldSelector=status.phase=Terminating'
 }
 
@@ -40,9 +40,13 @@ publish_service_path() {
   fi
 }
 
-# For lead.
+# For lead. The controllers of several classes may share a namespace; so each class has its Lease.
+lease_name() {
+  if [[ $INGRESS_CLASS == bash ]]; then echo bash-ingress; else echo "bash-ingress-$INGRESS_CLASS"; fi
+}
+
 lease_path() {
-  echo "/apis/coordination.k8s.io/v1/namespaces/$POD_NAMESPACE/leases/$LEASE_NAME"
+  echo "/apis/coordination.k8s.io/v1/namespaces/$POD_NAMESPACE/leases/$(lease_name)"
 }
 
 # `timeout` bounds it, since kubectl's own --request-timeout does not: kubectl

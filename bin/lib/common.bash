@@ -45,4 +45,5 @@ is_new_failure() { # THING TEXT
 }
 
 declare -A failures=()
-program=${0##*/}
+# shellcheck disable=SC2034 # for those who source this
+program=${0##*/} version=${BASH_INGRESS_VERSION:-development} # the Dockerfile sets it

@@ -38,8 +38,8 @@ expect_replacement() {
 # memory. If a reload would make too many of them, it waits for the oldest, and ends
 # it when it has had its time. So only long requests are cut.
 make_room() { # WORKERS_TO_REPLACE
-  local end=$(($(uptime) + LINGER_LEAST_SECONDS + RELOAD_SECONDS))
-  local most=$((LINGER_WORKERS > 2 * $1 ? LINGER_WORKERS - $1 : $1)) # so that at least those of the last reload may stay
+  local end=$(($(uptime) + least_seconds + reload_seconds))
+  local most=$((DRAINING_WORKERS > 2 * $1 ? DRAINING_WORKERS - $1 : $1)) # so that at least those of the last reload may stay
   while find_workers leaving && ((${#found[@]} > most && $(uptime) <= end)); do
     end_if_due "${found[0]}"
     sleep 0.1
@@ -51,7 +51,7 @@ end_if_due() { # WORKER
   since=$(sed -n "s/^$1 //p" "$STATE_DIR/run/replaced" | tail -n 1)
   if [[ -z $since ]]; then
     remember_replaced "$1" # apply was killed before it could
-  elif (($(uptime) - since >= LINGER_LEAST_SECONDS)); then
+  elif (($(uptime) - since >= least_seconds)); then
     log "too many replaced workers still have requests: ending the oldest, $1"
     kill -TERM "$1" 2>/dev/null || true # it may have just ended
   fi
@@ -88,7 +88,7 @@ retire_old_workers() {
 
 # Until no new connection gets the old configuration.
 wait_for_old_workers() {
-  local end=$(($(uptime) + RELOAD_SECONDS)) worker
+  local end=$(($(uptime) + reload_seconds)) worker
   for worker in "${old_workers[@]}"; do
     while does working "$worker" && (($(uptime) <= end)); do
       retire_old_workers || true
@@ -97,4 +97,4 @@ wait_for_old_workers() {
   done
 }
 
-found=() old_workers=()
+found=() old_workers=() least_seconds=10

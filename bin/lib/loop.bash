@@ -102,7 +102,7 @@ prune_keys() {
   [[ -n $prune_at ]] && ((now >= prune_at)) || return 0
   "$bin/prune-keys" || return 0 # and again in the next pass
   prune_at=''
-  [[ ! -s $STATE_DIR/keys/unused ]] || prune_at=$(($(uptime) + HANDSHAKE_SECONDS))
+  [[ ! -s $STATE_DIR/keys/unused ]] || prune_at=$(($(uptime) + CLIENT_HEADER_TIMEOUT))
 }
 
 # --- metrics: a file that nginx serves on the admin port
@@ -124,6 +124,7 @@ write_metrics() {
     metric gauge quarantined_ingresses 'Ingresses that are not served because nginx rejects them.' "${number[quarantined]}"
     metric gauge leader 'Whether this replica writes the status of the Ingresses, and Events.' "${number[leader]}"
     metric counter failed_publications_total 'Passes of publish that failed.' "${number[failed_publications]}"
+    metric gauge build_info 'The version of bash-ingress, and of nginx.' 1 "{version=\"$version\",nginx=\"$nginx_version\"}"
     metric gauge config_info 'The live configuration.' 1 "{hash=\"$hash\"}"
     metric gauge nginx_connections_active 'Open client connections.' '<!--# echo var="connections_active" -->'
     metric gauge nginx_connections_reading 'Connections on which a request is read.' '<!--# echo var="connections_reading" -->'

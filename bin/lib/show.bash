@@ -4,22 +4,22 @@
 
 # Prints, a line each: what changed from the live model to this one, its numbers, and the problems that came and went.
 compare_models() { # MODEL
-  jq -r -f "$bin/lib/changes.jq" --argjson most "$DIFF_LINES" "$live/model.json" "$1"
+  jq -r -f "$bin/lib/changes.jq" --argjson most "$diff_lines" "$live/model.json" "$1"
 }
 
 # Without the line in which every two configurations differ: the hash.
 show_diff() {
-  local color=$LOG_COLOR
-  if [[ $color == auto && -t 1 ]]; then color=always; fi
+  local color=never
+  if [[ -z ${NO_COLOR-} && (-t 1 || -n ${CLICOLOR_FORCE-}) ]]; then color=always; fi
   diff -u -I config-hash --color="$color" --label live --label new "$live/nginx.conf.old" "$live/nginx.conf" | show_first_lines ||
     ((PIPESTATUS[0] == 1)) # which means that there are differences
 }
 
 show_first_lines() {
   local lines more=0
-  mapfile -n "$DIFF_LINES" lines
+  mapfile -n "$diff_lines" lines
   printf '%s' "${lines[@]}"
-  ((${#lines[@]} < DIFF_LINES)) || more=$(wc -l)
+  ((${#lines[@]} < diff_lines)) || more=$(wc -l)
   ((more == 0)) || printf '... and %d lines more\n' "$more"
 }
 
@@ -35,3 +35,5 @@ show() { # IS_NEW [CHANGES]
   [[ -z $1 ]] || show_diff || log 'the diff cannot be shown'
   log "${problems[@]}"
 }
+
+diff_lines=200 # the longest diff to print, and the most problems that are named

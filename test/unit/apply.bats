@@ -97,8 +97,8 @@ is_leaving() { # WORKER
     "$dir/taken.pid" "$dir" "$taken" >"$dir/taken.conf"
   nginx -e stderr -c "$dir/taken.conf"
   model rules >"$dir/model.json"
-  export RELOAD_SECONDS=1
-  run bash -c "HTTP_PORT=$taken '$bin/render' <'$dir/model.json' | '$bin/apply' '$dir/model.json'"
+  HTTP_PORT=$taken "$bin/render" <"$dir/model.json" >"$dir/taken.nginx.conf"
+  run apply_with reload_seconds=1 "$dir/model.json" <"$dir/taken.nginx.conf"
   assert_equal 1 "$status"
   assert_contains "$output" 'nginx did not make the new configuration live within 1 s'
   assert_contains "$(<"$STATE_DIR/live/nginx.conf")" "listen $HTTP_PORT"
@@ -126,16 +126,17 @@ is_leaving() { # WORKER
   refute_contains "$(grep -v '^ *#' "$STATE_DIR/live/nginx.conf")" keepalive_min_timeout
 }
 
-@test "a diff that is longer than DIFF_LINES is cut, with the number of lines left" {
-  DIFF_LINES=5 run apply rules
+@test "a long diff is cut, with the number of lines left" {
+  model rules | tee "$dir/model.json" | "$bin/render" >"$dir/nginx.conf"
+  run apply_with diff_lines=5 "$dir/model.json" <"$dir/nginx.conf"
   assert_equal 5 "$(grep -c '^[-+ @]' <<<"$output")"
   [[ $output =~ \.\.\.\ and\ [0-9]+\ lines\ more ]]
 }
 
 @test "the diff has colours when they are wanted" {
-  LOG_COLOR=always run apply rules
+  CLICOLOR_FORCE=1 run apply rules
   assert_contains "$output" $'\e[32m+'
   rm -r "$STATE_DIR"
-  LOG_COLOR=never run apply rules
+  CLICOLOR_FORCE=1 NO_COLOR=1 run apply rules
   refute_contains "$output" $'\e['
 }

@@ -63,9 +63,9 @@ watched_twice() {
   assert_equal "127.0.0.1:$port" "$(ss -Hltn "sport = :$port" | awk '{ print $4 }')"
 }
 
-@test "with WATCH_NAMESPACE and READ_CLASSES=off, only that is watched and given out" {
+@test "with WATCH_NAMESPACE, only that namespace is watched and given out" {
   start_api rules
-  export WATCH_NAMESPACE=demo READ_CLASSES=off
+  export WATCH_NAMESPACE=demo
   start_doorbell
   wait_for 15 has_rung 3
   assert_equal 200 "$(ask_proxy /api/v1/namespaces/demo/services)"

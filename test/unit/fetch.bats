@@ -99,10 +99,10 @@ digests_made() {
   refute_contains "$output" status.phase # one namespace has nobody to give way to
 }
 
-@test "with READ_CLASSES=off no IngressClass is read, and INGRESS_CLASS alone is ours" {
+@test "with WATCH_NAMESPACE no IngressClass is read, and INGRESS_CLASS alone is ours" {
   start_api rules
   rm "$api/ingressclasses" # an answer would be an error
-  export READ_CLASSES=off
+  export WATCH_NAMESPACE=demo
   "$bin/fetch" | "$bin/route" | assert_json '.ingresses | contains(["demo/fruit"])' true
   INGRESS_CLASS=other "$bin/fetch" | "$bin/route" | assert_json '.ingresses | contains(["demo/fruit"])' false
   refute_contains "$(<"$dir/api.access")" ingressclasses

@@ -14,7 +14,7 @@ common_setup() { # [FOLDER]
   fixtures=$BATS_TEST_DIRNAME/../fixtures
   bin=$BATS_TEST_DIRNAME/../../bin
   templates=$BATS_TEST_DIRNAME/../../templates
-  export STATE_DIR=$dir/state HTTP_PORT HTTPS_PORT ADMIN_PORT LOG_COLOR=never
+  export STATE_DIR=$dir/state HTTP_PORT HTTPS_PORT ADMIN_PORT
   HTTP_PORT=$(free_port) HTTPS_PORT=$(free_port) ADMIN_PORT=$(free_port)
 }
 
@@ -125,6 +125,11 @@ serve_lists() {
   "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >"$dir/apply.log" 2>&1
   nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
   wait_for 15 curl -sf "localhost:$ADMIN_PORT/healthz"
+}
+
+# As bin/apply, but with another value for one of its constants.
+apply_with() { # NAME=VALUE [MODEL] <NGINX_CONF
+  bash -c 'source "$1" && program=apply && declare -g "$2" && apply "${@:3}"' _ "$bin/apply" "$@"
 }
 
 # Asks nginx as a client of HOST would: method, headers and so on as curl options.

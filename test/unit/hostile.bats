@@ -49,10 +49,12 @@ statuses() { # PATH   <HOSTS
 @test "a character that has no business in a configuration gets there by no field, and the log names it in one line of plain text" {
   start_pods
   jq -f "$BATS_TEST_DIRNAME/tables/hostile.jq" "$fixtures/rules/lists.json" >"$dir/snapshot.json"
-  DIFF_LINES=100000 serve_lists <"$dir/snapshot.json"
+  serve_lists <"$dir/snapshot.json"
   (($(jq '.cases | length' "$dir/snapshot.json") > 2000))
   assert_equal '' "$(jq -c --slurpfile snapshot "$dir/snapshot.json" -f "$BATS_TEST_DIRNAME/tables/verdict.jq" "$dir/model.json")"
   assert_only_our_own
+  rm "$STATE_DIR/live/model.json" # so that all of it is news
+  apply_with diff_lines=100000 "$dir/model.json" <"$STATE_DIR/live/nginx.conf" >"$dir/apply.log" 2>&1
   run env LC_ALL=C grep -n '[^ -~]' "$dir/apply.log"
   assert_equal '' "$output"
   assert_equal "$(jq '.problems | length' "$dir/model.json")" "$(grep -cE '^[0-9:]{8} apply: Ingress demo/.* \([A-Z][A-Za-z]+\)$' "$dir/apply.log")"

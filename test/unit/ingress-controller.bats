@@ -145,6 +145,8 @@ fail_if_named() { # STEP
   assert_equal 1 "$(metric nginx_connections_active)"
   read -r _ _ hash _ <"$STATE_DIR/live/nginx.conf"
   assert_contains "$(curl -s "localhost:$ADMIN_PORT/metrics")" "bash_ingress_config_info{hash=\"$hash\"} 1"
+  assert_contains "$(curl -s "localhost:$ADMIN_PORT/metrics")" 'bash_ingress_build_info{version="development",nginx="1.'
+  assert_contains "$(head -n 1 "$dir/controller.log")" 'bash-ingress development starts, with nginx 1.'
 }
 
 @test "an nginx that was killed is started again, workers and all" {

@@ -25,7 +25,7 @@ golden() { # FIXTURE
 }
 
 @test "settings reach the configuration" {
-  conf=$(model rules | WORKER_PROCESSES=7 IDLE_SECONDS=77 ACCESS_LOG=json LISTEN_IPV6=off "$bin/render")
+  conf=$(model rules | WORKER_PROCESSES=7 PROXY_READ_TIMEOUT=77 ACCESS_LOG=json LISTEN_IPV6=off "$bin/render")
   assert_contains "$conf" 'worker_processes 7;'
   assert_contains "$conf" 'proxy_read_timeout 77s;'
   assert_contains "$conf" 'access_log /dev/stdout json buffer=4k flush=100ms;'

@@ -4,7 +4,7 @@ load helpers
 
 setup() {
   common_setup
-  export HANDSHAKE_SECONDS=1
+  export CLIENT_HEADER_TIMEOUT=1
   start_witness
   serve rules '.endpointSlices.items[0].endpoints |= .[:1] | .ingresses.items += [.ingresses.items[0]
     | .metadata.name = "any" | .spec.rules = [{http: {paths: [.spec.rules[0].http.paths[0] | .path = "/any"]}}]]'
@@ -199,7 +199,7 @@ is_closed() { # PORT BEGINNING
   ((status != 124))
 }
 
-@test "a client that sends its header or its handshake byte by byte loses the connection after HANDSHAKE_SECONDS" {
+@test "a client that sends its header or its handshake byte by byte loses the connection after CLIENT_HEADER_TIMEOUT" {
   is_closed "$HTTP_PORT" 'GET /apple HTTP/1.1\r\nHost: fruit.example\r\nX-A: '
   is_closed "$HTTP_PORT" ''
   is_closed "$HTTPS_PORT" '\x16\x03\x01\x40\x00\x01\x00\x3f\xfc'
@@ -213,7 +213,7 @@ is_closed() { # PORT BEGINNING
     slow+=("$fd")
   done
   for _ in {1..20}; do assert_equal 200 "$(ask fruit.example /apple -o /dev/null -w '%{http_code}')"; done
-  sleep 1.5 # longer than HANDSHAKE_SECONDS
+  sleep 1.5 # longer than CLIENT_HEADER_TIMEOUT
   for fd in "${slow[@]}"; do
     printf 'bc' >&"$fd"
     assert_contains "$(timeout 10 cat <&"$fd")" '200 OK'

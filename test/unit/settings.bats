@@ -3,22 +3,22 @@ setup() { common_setup; }
 
 @test "settings prints every setting with its value and meaning" {
   run "$bin/settings"
-  assert_contains "$output" 'POLL_SECONDS         = 1 '
+  assert_contains "$output" 'POLL_SECONDS            = 1 '
   assert_contains "$output" 'pause between two polls'
 }
 
 @test "a setting that is empty has its default" {
   INGRESS_CLASS='' run "$bin/settings"
-  assert_contains "$output" 'INGRESS_CLASS        = bash '
+  assert_contains "$output" 'INGRESS_CLASS           = bash '
 }
 
 @test "who polls rarely renews the Lease rarely, if nothing else is said" {
   for seconds in 0.5:15 1:15 9.5:15 10:60 30.5:60; do
     POLL_SECONDS=${seconds%:*} run "$bin/settings"
-    assert_contains "$output" "LEASE_SECONDS        = ${seconds#*:} "
+    assert_contains "$output" "LEASE_SECONDS           = ${seconds#*:} "
   done
   POLL_SECONDS=30 LEASE_SECONDS=20 run "$bin/settings"
-  assert_contains "$output" 'LEASE_SECONDS        = 20 '
+  assert_contains "$output" 'LEASE_SECONDS           = 20 '
 }
 
 @test "each wrong setting gets a sentence, and the program ends with status 2" {
@@ -28,14 +28,14 @@ setup() { common_setup; }
   assert_contains "$output" 'INGRESS_CLASS=a\ b is not possible. It takes a name: '
 }
 
-@test "a pause of nothing, a port of 70000 and a line end in a path are refused" {
+@test "a pause of nothing, a port of 70000 and a line end in a path are not possible" {
   for wrong in POLL_SECONDS=0 POLL_SECONDS=0.0 HTTP_PORT=70000 HTTP_PORT=0 STATE_DIR=$'/tmp/a\nb' STATE_DIR=relative LISTEN_IPV6=yes; do
     run env "$wrong" "$bin/settings"
     assert_equal 2 "$status" || { echo "$wrong" && false; }
   done
 }
 
-@test "two ports that are the same are refused" {
+@test "two ports that are the same are not possible" {
   HTTP_PORT=8080 HTTPS_PORT=8080 run "$bin/settings"
   assert_equal 2 "$status"
   assert_contains "$output" 'must be three different ports'

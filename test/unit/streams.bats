@@ -88,11 +88,11 @@ linger_at_most() { # WORKERS
   (($(lingering_workers) <= $1))
 }
 
-reload() { # ROUND [NAME=VALUE...]   makes a change live
+reload() { # ROUND LEAST_SECONDS   makes a change live
   model rules ".ingresses.items[0].spec.rules[0] = {host: \"fruit.example\", http: {paths: [{path: \"/\", pathType: \"Prefix\",
     backend: {service: {name: \"apple\", port: {number: 80}}}}, {path: \"/round-$1\", pathType: \"Exact\",
     backend: {service: {name: \"apple\", port: {number: 80}}}}]}}" | tee "$dir/model.json" | "$bin/render" |
-    env LINGER_WORKERS=2 "${@:2}" "$bin/apply" "$dir/model.json" >>"$dir/apply.log" 2>&1
+    DRAINING_WORKERS=2 apply_with "least_seconds=$2" "$dir/model.json" >>"$dir/apply.log" 2>&1
 }
 
 @test "of the workers that were replaced and have had their time, only the newest stay" {
@@ -101,7 +101,7 @@ reload() { # ROUND [NAME=VALUE...]   makes a change live
     ask fruit.example /events -N --max-time 60 >"$dir/events-$round" 3>&- &
     streams+=("$!")
     wait_for 15 grep -q 'data: 1' "$dir/events-$round"
-    reload "$round" LINGER_LEAST_SECONDS=0
+    reload "$round" 0
   done
   grep -q 'too many replaced workers still have requests: ending the oldest' "$dir/apply.log"
   wait_for 15 linger_at_most 3 # two, and that of the last reload
@@ -117,7 +117,7 @@ reload() { # ROUND [NAME=VALUE...]   makes a change live
     ask fruit.example '/slow?seconds=2' --fail-with-body >"$dir/slow-$round" 3>&- &
     streams+=("$!")
     sleep 0.2 # until it is there: nobody tells
-    reload "$round"
+    reload "$round" 10
   done
   for stream in "${streams[@]}"; do wait "$stream"; done
   run ! grep 'ending the oldest' "$dir/apply.log"
