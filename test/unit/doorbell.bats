@@ -82,13 +82,13 @@ watched_twice() {
   diff "$dir/by-hand" "$dir/by-proxy"
 }
 
-@test "lead looks at the Lease by way of the proxy, without a kubectl of its own" {
+@test "lead observes the Lease by way of the proxy, without a kubectl of its own" {
   start_api rules
   start_doorbell
   stub kubectl 'exit 1'
   source "$bin/lead"
   mkdir -p "$folder"
-  look
+  observe
   assert_equal 'another 600' "$holder $duration"
 }
 
