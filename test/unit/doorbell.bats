@@ -193,7 +193,7 @@ is_another_proxy() { # OLD_ONE
   start_doorbell
   wait_for 30 refused_twice
   assert_equal 5 "$(wc -l <"$dir/doorbell.log")"
-  grep -q 'cannot watch ingresses (HTTP/1.0 403 Forbidden), so their changes are seen at the next poll' "$dir/doorbell.log"
+  grep -q 'cannot watch ingresses (HTTP/1.0 403 Forbidden), so their changes wait for the next poll' "$dir/doorbell.log"
 }
 
 refused_twice() {
