@@ -1,11 +1,11 @@
-# The pods of this controller.
+# The digest of this controller's pods.
 #
-# input:  the PodList of its namespace, read with `inputs` (jq -n), so that no answer is an error too
+# input:  the PodList of its namespace, read with `inputs` (jq -n), so that an empty answer is an error
 # args:   $me: the name of this pod
-# output: {mine: whether this pod is among them, others: how many others there are that are not ending,
+# output: {mine: whether the list has this pod, others: how many other pods of ours are not ending,
 #          ready: [the addresses of the ready ones], nodes: [the addresses of their nodes]}
 #
-# Ours are those with all labels of this pod, but for what tells the versions of a
+# Ours are the pods with all labels of this pod, except those that tell the versions of a
 # Deployment or DaemonSet apart.
 
 def ends: .metadata.deletionTimestamp != null or .status.phase == "Failed" or .status.phase == "Succeeded";

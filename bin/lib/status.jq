@@ -1,28 +1,29 @@
-# Which Ingresses show which addresses: what is to be written to their status.
+# Which Ingresses show which addresses: what is written to their status.
 #
 # input:  {items: [Ingress, ...]}, all that there are (jq -n: no input is an error)
-# args:   $model: [the routing model that is live], which names the Ingresses that are ours; $controller: who we are
-#         $address, $service: the settings PUBLISH_ADDRESS and PUBLISH_SERVICE; $me: the name of this pod
+# args:   $model: [the routing model that is live], which names the Ingresses that are ours
+#         $controller: the name of this controller; $me and $namespace: the name and namespace of this pod
+#         $address, $service: the settings PUBLISH_ADDRESS and PUBLISH_SERVICE
 #         $pods: [what pods.jq makes]; $found: [the Service, or a ServiceList with it], or []
-#         $sent: [{"namespace/name of an Ingress": the resourceVersion that we have replaced}], or []
+#         $sent: [{"namespace/name of an Ingress": the resourceVersion that we have replaced}, ...], or []
 #         $most: the greatest number of Ingresses to write
-#         $ending: whether this pod ends: if no other stays, no Ingress is ours any more. (If this pod is not among
-#         the pods, it was deleted by force, and nobody knows whether another stays.)
+#         $ending: whether this pod ends. If no other pod stays, no Ingress is ours any more. If this pod is not
+#         among the pods, it was deleted by force, and nobody knows whether another stays: all addresses stay.
 # output: seven lines:
 #           why there is no address, if there is none: then no Ingress gets one, and none of ours loses one
-#           what is written, as a sentence
+#           what is written, in words
 #           if an Ingress gets a new address: the pods that must serve its routes first
 #           how many Ingresses have to wait for the next pass
 #           {"namespace/name of an Ingress": status} of those that get their first address
 #           what $sent is once all is written
 #           a List of Ingresses with their new status
 #
-# The list may be older than what was written last. So what was made from the same
-# version of an Ingress before is not written again: the API server would deny it.
+# The list may be older than the last write. So a version of an Ingress that we have
+# replaced is not replaced again: the API server would deny it.
 include "items";
 include "allow";
 
-# --- where we are reached: {points: [an entry of an Ingress's status, ...]}, or {wait: why there is none}
+# --- the addresses of this controller: {points: [an entry of an Ingress's status, ...]}, or {wait: why there is none}
 
 # input: an address or a name / output: "1.2.3.4" => {"ip": "1.2.3.4"}
 def point: if is_ipv4 or is_ipv6 then {ip: .} else {hostname: .} end;
@@ -42,7 +43,7 @@ def service_points:
 # input: what pods.jq makes
 def node_points:
   if .mine then {points: [.nodes[] | point]}
-  else {wait: "no pod here is called \($me). Set PUBLISH_ADDRESS, or POD_NAME and POD_NAMESPACE"}
+  else {wait: "namespace \($namespace) has no pod called \($me). Set PUBLISH_ADDRESS, or POD_NAME and POD_NAMESPACE"}
   end;
 
 def points:
@@ -54,21 +55,21 @@ def points:
     end
   | if (.points // []) != [] then {points: (.points | unique)} else {wait} end;
 
-# --- what is to be written
+# --- what is written
 
 # input: an Ingress / output: the points that it shows now
 def shown: [.status.loadBalancer.ingress[]? | with_entries(select(.key == "ip" or .key == "hostname"))];
 
-# input: an Ingress / output: whether it was us who wrote what it shows (Server-Side Apply's managedFields)
+# input: an Ingress / output: whether this controller wrote what it shows (Server-Side Apply's managedFields)
 def is_written_by_us:
   any(.metadata.managedFields[]?;
     .manager == $controller and .operation == "Update" and .subresource == "status"
     and .fieldsV1["f:status"]["f:loadBalancer"]["f:ingress"] != null);
 
-# input: an Ingress / output: it with these points, as a replacement of its status
+# input: an Ingress / output: its replacement, whose status has these points
 #
-# Such a replacement also writes labels and annotations, so it has what was read,
-# and the resourceVersion: if anything has changed since, it is refused.
+# A replacement of the status also writes labels and annotations, so it has those that were read,
+# and the resourceVersion: if anything has changed since, the API server denies it.
 def showing($points):
   {apiVersion: "networking.k8s.io/v1", kind: "Ingress", metadata: (.metadata | del(.managedFields)), spec,
    status: {loadBalancer: (if $points == [] then {} else {ingress: $points} end)}};
@@ -89,7 +90,7 @@ input
 | $arrived[:$most - ($left | length)] as $arrived
 | ( if $ending then "" else $exposure.wait // "" end ),
   ( [ ($arrived | listed | "\(.): \($exposure.points | map(.ip // .hostname) | join(", "))"),
-      ($left | listed | "\(.): no address, being ours no more") ] | join("; ") ),
+      ($left | listed | "\(.): no address, since we no longer serve them") ] | join("; ") ),
   ( if any($arrived[]; $exposure.points - shown != []) then $pods[0].ready | join(" ") else "" end ),
   ( if $waiting > 0 then $waiting else 0 end ),
   ( [$arrived[] | select(shown == []) | {(key): showing($exposure.points).status}] | add // {} | tojson ),

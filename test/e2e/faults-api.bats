@@ -299,7 +299,7 @@ each_write_forbidden() {
   wait_for 30 has_address home
   write_forbidden events mistake no-such-service 'cannot read the Events'
   wait_for 30 has_event mistake ServiceNotFound
-  write_forbidden ingresses/status refused backend 'cannot replace all objects'
+  write_forbidden ingresses/status refused backend 'cannot replace .* objects'
   always_status 200 refused.example /
   create_ingress welcome 'welcome.example/=backend:80'
   wait_for 30 has_address welcome

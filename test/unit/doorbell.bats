@@ -82,13 +82,13 @@ watched_twice() {
   diff "$dir/by-hand" "$dir/by-proxy"
 }
 
-@test "lead looks at the Lease by way of the proxy, without a kubectl of its own" {
+@test "lead observes the Lease by way of the proxy, without a kubectl of its own" {
   start_api rules
   start_doorbell
   stub kubectl 'exit 1'
   source "$bin/lead"
   mkdir -p "$folder"
-  look
+  observe
   assert_equal 'another 600' "$holder $duration"
 }
 
@@ -193,7 +193,7 @@ is_another_proxy() { # OLD_ONE
   start_doorbell
   wait_for 30 refused_twice
   assert_equal 5 "$(wc -l <"$dir/doorbell.log")"
-  grep -q 'cannot watch ingresses (HTTP/1.0 403 Forbidden), so their changes are seen at the next poll' "$dir/doorbell.log"
+  grep -q 'cannot watch ingresses (HTTP/1.0 403 Forbidden), so their changes wait for the next poll' "$dir/doorbell.log"
 }
 
 refused_twice() {

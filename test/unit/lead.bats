@@ -34,7 +34,7 @@ state() { # REPLICA
 
 @test "who polls less often does that work less often, too" {
   for seconds in 0.5:10 1:10 9.5:10 10:10 30:30 300:30; do
-    next=$(POLL_SECONDS=${seconds%:*} bash -c 'source "$1" && mkdir -p "$folder" && : >"$folder/log" && tell 0 && echo "$((next_run - $(uptime)))"' _ "$bin/lead")
+    next=$(POLL_SECONDS=${seconds%:*} bash -c 'source "$1" && mkdir -p "$folder" && : >"$folder/log" && record_run 0 && echo "$((next_run - $(uptime)))"' _ "$bin/lead")
     ((next == ${seconds#*:} || next == ${seconds#*:} - 1))
   done
 }

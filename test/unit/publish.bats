@@ -28,16 +28,19 @@ stand_in() {
   echo '#!/usr/bin/env bash'
   cat <<'KUBECTL'
 echo "$*" >>"$API/requests"
-if [[ -s $API/refusal.$1 ]]; then
-  cat "$API/refusal.$1" >&2
+if [[ -s $API/denial.$1 ]]; then # of each object that is written
+  for _ in $(jq -r '.items | keys[]'); do cat "$API/denial.$1" >&2; done
   [[ ! -e $API/hang ]] || sleep 20
-  [[ ! -e $API/newer ]] || { mv "$API/newer" "$API/ingresses" && rm "$API/refusal.$1"; }
+  [[ ! -e $API/newer ]] || { mv "$API/newer" "$API/ingresses" && rm "$API/denial.$1"; }
   exit 1
 fi
 case "$*" in
   *events*) cat "$API/events" ;;
   *pods) cat "$API/pods" ;;
-  *services/* | *services\?*) cat "$API/service" ;;
+  *services/* | *services\?*)
+    [[ -e $API/service ]] || { echo 'Error from server (NotFound): services "front" not found' >&2 && exit 1; }
+    cat "$API/service"
+    ;;
   *ingresses) cat "$API/ingresses" ;;
   *) cat >"$API/written/$1" && jq -r '.items[].metadata.name' "$API/written/$1" ;;
 esac
@@ -165,13 +168,19 @@ service_is() { # SERVICE   adds it to the fixture
   publish
   assert_contains "$(<"$API/requests")" '/api/v1/namespaces/bash-ingress/services/front'
   assert_equal '10.96.0.9' "$(statuses | head -n 1 | cut -d ' ' -f 2-)"
+  live_is rules
+  rm "$API/service"
+  publish
+  assert_equal 0 "$status"
+  assert_contains "$output" 'no Ingress gets an address: Service bash-ingress/front does not exist'
+  [[ ! -e $API/written/replace ]]
 }
 
 @test "a controller that runs outside of the cluster says what to set" {
   pods_are '.items = []'
   live_is rules
   publish
-  assert_contains "$output" 'no Ingress gets an address: no pod here is called me. Set PUBLISH_ADDRESS, or POD_NAME and POD_NAMESPACE'
+  assert_contains "$output" 'no Ingress gets an address: namespace bash-ingress has no pod called me. Set PUBLISH_ADDRESS, or POD_NAME and POD_NAMESPACE'
   live_is rules
   PUBLISH_ADDRESS=192.0.2.1 publish
   assert_equal '192.0.2.1' "$(statuses | head -n 1 | cut -d ' ' -f 2-)"
@@ -197,11 +206,11 @@ service_is() { # SERVICE   adds it to the fixture
       '[["fruit","1",{"a":"b"},{"c":"d"},null]]'
 }
 
-@test "the status of an Ingress that is ours no more is cleared if we wrote it, and never if another did" {
+@test "the status of an Ingress that is no longer ours is cleared if we wrote it, and never if another did" {
   live_is rules "$showing | $by_us | $of_another_class"
   publish
   assert_equal "$(jq '.ingresses.items | length' "$dir/lists")" "$(statuses | grep -c ' $')"
-  assert_contains "$output" 'no address, being ours no more'
+  assert_contains "$output" 'no address, since we no longer serve them'
   live_is rules "$showing | $by_other | $of_another_class"
   publish
   [[ ! -e $API/written/replace ]]
@@ -209,7 +218,7 @@ service_is() { # SERVICE   adds it to the fixture
 
 @test "an Ingress that has changed or gone meanwhile is no failure" {
   live_is rules
-  printf 'Error from server (Conflict): a\nError from server (NotFound): b\n' >"$API/refusal.replace"
+  printf 'Error from server (Conflict): a\nError from server (NotFound): b\n' >"$API/denial.replace"
   publish
   assert_equal '0 ' "$status $output"
 }
@@ -218,39 +227,56 @@ service_is() { # SERVICE   adds it to the fixture
   export PUBLISH_ADDRESS=192.0.2.1
   live_is rules
   sed 's/"resourceVersion":"1"/"resourceVersion":"2"/g' "$API/ingresses" >"$API/newer"
-  echo 'Error from server (Conflict): a' >"$API/refusal.replace"
+  echo 'Error from server (Conflict): a' >"$API/denial.replace"
   publish
   assert_equal 0 "$status"
   assert_equal '"2"' "$(jq -c '.items[].metadata.resourceVersion' "$API/written/replace" | sort -u)"
 }
 
-@test "an Ingress that is refused is told, keeps no other waiting, and is tried again after a minute" {
+@test "an Ingress whose write is denied is told, holds up no other, and is tried again after a minute" {
   export PUBLISH_ADDRESS=192.0.2.1
   live_is rules '.ingresses.items[0] as $one | .ingresses.items = [range(600) as $i | $one | .metadata.name = "i\($i)"]'
-  echo 'Error from server (Forbidden): b' >"$API/refusal.replace"
+  echo 'Error from server (Forbidden): b' >"$API/denial.replace"
   publish
   assert_equal 1 "$status"
-  assert_contains "$output" 'cannot replace all objects: Error from server (Forbidden): b'
-  rm "$API/refusal.replace"
+  assert_contains "$output" 'cannot replace 500 of 500 objects: Error from server (Forbidden): b'
+  rm "$API/denial.replace"
   publish
   assert_equal 100 "$(jq '.items | length' "$API/written/replace")" # the others
   rm "$API/written/replace"
   publish
   [[ ! -e $API/written/replace ]]
-  echo 0 >"$STATE_DIR/scratch/publish/refused" # when the machine was started
+  echo 0 >"$STATE_DIR/scratch/publish/denied" # when the machine was started
   publish
   assert_equal 500 "$(jq '.items | length' "$API/written/replace")"
 }
 
-@test "a write that does not end is done again, whatever was refused before" {
+# What real kubectl prints: no "(Reason)", and as many lines as the webhook has words for.
+@test "a denial by an admission webhook holds up no other Ingress; a write without an answer is done again" {
+  export PUBLISH_ADDRESS=192.0.2.1
+  live_is rules
+  printf '%s\n' 'Error from server: error when replacing "STDIN": admission webhook "x.example" denied the request: no,' 'and never' >"$API/denial.replace"
+  publish
+  assert_equal 1 "$status"
+  assert_contains "$output" "cannot replace $(ours) of $(ours) objects: Error from server: error when replacing \"STDIN\": admission webhook \"x.example\" denied the request: no,"
+  publish
+  refute_contains "$(<"$API/requests")" replace
+  live_is rules
+  echo 'error when replacing "STDIN": Put "http://10.96.0.1/apis": EOF' >"$API/denial.replace"
+  publish
+  publish
+  assert_contains "$(<"$API/requests")" replace
+}
+
+@test "a write that does not end is done again, whatever was denied before" {
   export READ_SECONDS=1 PUBLISH_ADDRESS=192.0.2.1
   live_is rules
-  printf 'Error from server (Conflict): a\n' >"$API/refusal.replace"
+  printf 'Error from server (Conflict): a\n' >"$API/denial.replace"
   touch "$API/hang"
   publish
   assert_equal 1 "$status"
-  assert_contains "$output" 'cannot replace all objects: no answer in time'
-  rm "$API/hang" "$API/refusal.replace"
+  assert_contains "$output" "cannot replace $(ours) of $(ours) objects: no answer in time"
+  rm "$API/hang" "$API/denial.replace"
   publish
   [[ -s $API/written/replace ]]
 }
@@ -357,7 +383,7 @@ event() { # FILTER   of the first Event that was created
   live_is rules '.services.items = [] | .ingresses.items |= [.[0] | .spec.rules[0].http.paths = [range(30) as $i | {path: "/\($i)", pathType: "Exact", backend: {service: {name: "s\($i)", port: {number: 80}}}}]]'
   publish
   assert_equal 21 "$(jq '.items | length' "$API/written/create")"
-  assert_equal 'and 10 problems more, which the controller'\''s log names' "$(jq -r '.items[] | select(.reason == "MoreProblems").message' "$API/written/create")"
+  assert_equal 'and 10 more problems, which the controller'\''s log names' "$(jq -r '.items[] | select(.reason == "MoreProblems").message' "$API/written/create")"
 }
 
 @test "a long Ingress name and a long message make an Event that the API server takes" {
@@ -403,9 +429,9 @@ routed() {
 
 @test "Events that cannot be written keep no address from being shown" {
   live_is broken
-  echo 'Error from server (Forbidden): no' >"$API/refusal.create"
+  echo 'Error from server (Forbidden): no' >"$API/denial.create"
   publish
   assert_equal 1 "$status"
-  assert_contains "$output" 'cannot create all objects: Error from server (Forbidden): no'
+  assert_contains "$output" 'objects: Error from server (Forbidden): no'
   [[ -s $API/written/replace ]]
 }

@@ -132,7 +132,7 @@ ROWS
     c.example          demo-names
     x.d.example        demo-names
 ROWS
-  assert_equal 'CertificateNameMismatch: the certificate in Secret demo/rules is not for host b.example, so clients may refuse it' "$(problems | grep Mismatch)"
+  assert_equal 'CertificateNameMismatch: the certificate in Secret demo/rules is not for host b.example, so clients may reject it' "$(problems | grep Mismatch)"
 }
 
 @test "a host can have an RSA and an ECDSA certificate, and the client's choice counts" {
@@ -163,7 +163,7 @@ ROWS
 ROWS
   go_live
   assert_equal demo-older "$(certificate_for a.example)"
-  assert_equal 'CertificateTaken: host a.example already has the certificate of Secret demo/older, by Ingress demo/one' "$(problems | grep CertificateTaken)"
+  assert_equal 'CertificateTaken: host a.example already has the certificate of Secret demo/older, from Ingress demo/one' "$(problems | grep CertificateTaken)"
 }
 
 @test "only the namespace whose host it is can give a certificate for it" {
@@ -220,7 +220,7 @@ ROWS
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "large"}, {hosts: ["b.example"], secretName: "ed"}]}'
   go_live
   assert_contains "$(problems)" 'KeyPairRefused: Secret demo/large: its tls.crt and tls.key are larger than 64 KiB'
-  assert_contains "$(problems)" 'KeyRefused: Secret demo/ed: its key is none of those that are served'
+  assert_contains "$(problems)" 'KeyRefused: Secret demo/ed: its key is neither RSA with 2048 to 4096 bits nor ECDSA'
 }
 
 @test "hundreds of hosts, names and entries of one Ingress take no time to speak of" {
@@ -299,9 +299,9 @@ CertificateInvalid: Secret demo/empty: its tls.crt holds no certificate in PEM f
 CertificateInvalid: Secret demo/garbage: its tls.crt holds no certificate in PEM form; $consequence
 CertificateInvalid: Secret demo/torn: its tls.crt holds no certificate in PEM form; $consequence
 KeyPairMismatch: Secret demo/mismatched: its private key does not belong to its certificate; $consequence
-KeyPairRefused: Secret demo/badchain: nginx cannot use it: bad base64 decode; $consequence
-KeyTooShort: Secret demo/short: its RSA key has 1024 bits, and 2048 is the least that clients accept; $consequence
-PrivateKeyEncrypted: Secret demo/encrypted: its private key is encrypted, and there is nobody to ask for the passphrase; $consequence
+KeyPairRefused: Secret demo/badchain: nginx rejects it: bad base64 decode; $consequence
+KeyTooShort: Secret demo/short: its RSA key has 1024 bits, and clients accept no key of less than 2048; $consequence
+PrivateKeyEncrypted: Secret demo/encrypted: its private key is encrypted, and nobody is here to enter the passphrase: store it without one; $consequence
 PrivateKeyInvalid: Secret demo/keyless: its tls.key holds no private key in PEM form; $consequence
 SecretNotFound: Secret demo/missing does not exist: $consequence" \
     "$(problems | grep 'Secret demo' | sed 's/ at 20[^;]*/ at DATE/' | sort)"
