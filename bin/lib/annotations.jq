@@ -1,10 +1,18 @@
 # What the annotations of an Ingress ask for. They are ingress-nginx's, and each is for a whole Ingress.
 #
 # Some ask for protection. What cannot be given closes the Ingress: its paths answer 503, because to serve
-# them without it would open to everybody what was meant for a few.
+# them without it would open to everybody what was meant for a few. So each annotation has a class:
+#
+#   protective  restricts who gets in, how, or how often, or may do so (a snippet can hold a `deny`)
+#   switch      is protective unless it is switched off: false, or off
+#   boolean     is protective unless it is true or false: nobody knows what another value would restrict
+#   convenience anything else: what cannot be given is a problem, and the path is served
+#
+# ingress-nginx.json has the class of each that ingress-nginx documents (docs/user-guide/nginx-configuration/annotations.md,
+# v1.15.1). It is data and not a program, because jq reads data much faster. (jq 1.6 wants `import` after `include`.)
 include "allow";
-include "ingress-nginx";
 include "networks";
+import "ingress-nginx" as $documented;
 
 def prefix: "nginx.ingress.kubernetes.io/";
 
@@ -43,10 +51,18 @@ def is_redirected($redirected):
 
 # --- protection
 
-# input: an Ingress / output: the names of its annotations that ask for protection; $documented is what documented_annotations says
-def protections($documented):
+# input: the name of an annotation after the prefix / output: its class
+#
+# A name that is not documented may be a typo: "whitelist-source-ranges" asks for protection all the same.
+def class:
+  ascii_downcase
+  | $documented[0][.]
+    // (if test("auth|allow|deny|white|black|limit|tls|secur|secret|waf|snippet|modsec|owasp") then "protective" else "convenience" end);
+
+# input: an Ingress / output: the names of its annotations that ask for protection
+def protections:
   annotation_names[] as $name
-  | ($name | annotation_class($documented)) as $class
+  | ($name | class) as $class
   | select($class == "protective"
       or $class == "switch" and flag($name) != false and annotation($name) != "off"
       or $class == "boolean" and flag($name) == null)
@@ -76,8 +92,8 @@ def obstacle($name):
 
 # input: an Ingress / output: the protection that it asks for: null if it asks for none, else
 # {names: [of its annotations], and allow: [network, ...] and deny: [network, ...] or null, or closed: why it is}
-def protection($documented):
-  [protections($documented)] as $names
+def protection:
+  [protections] as $names
   | [$names[] as $name | obstacle($name)] as $obstacles
   | if $names == [] then null
     elif $obstacles != [] then
@@ -90,12 +106,12 @@ def protection($documented):
 
 # input: an Ingress / output: a problem {reason, message} for what is not as its annotations say: if it is closed, and for
 # each convenience that it does not get
-def annotation_problems($closed; $documented):
+def annotation_problems($closed):
   select(.metadata.annotations) # most have none
   | ($closed | values | {reason: "ProtectionNotAvailable", message: .}),
     ( annotation("backend-protocol") | values
       | select(strings // "" | ascii_upcase | IN("HTTP", "HTTPS", "GRPC", "GRPCS") | not)
       | {reason: "AnnotationRefused", message: "the annotation \(prefix)backend-protocol is \(quoted), and possible are HTTP, HTTPS, GRPC and GRPCS"} ),
-    ( [annotation_names[] | select(annotation_class($documented) == "convenience")] - ["backend-protocol"]
+    ( [annotation_names[] | select(class == "convenience")] - ["backend-protocol"]
       | select(length > 0)
       | {reason: "AnnotationNotSupported", message: "these annotations of ingress-nginx have no effect here: \(.[:10] | map(quoted) | join(", "))\(if length > 10 then " and others" else "" end)"} );

@@ -77,7 +77,9 @@ open_answer() { # PATH
 
 # Prints what is left of the answer.
 rest_of_answer() {
-  timeout --foreground -k 1 "$READ_SECONDS" cat <&"$answer" || return
+  local limit=()
+  [[ -n $has_own_limit ]] || limit=(timeout --foreground -k 1 "$READ_SECONDS")
+  "${limit[@]}" cat <&"$answer" || return
   [[ -z $reader ]] || wait "$reader"
 }
 
@@ -150,4 +152,5 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
 # shellcheck disable=SC2034 # for those who source this
 declare -A lists=() kinds=([ingresses]=Ingress [services]=Service [endpointslices]=EndpointSlice [ingressclasses]=IngressClass [namespaces]=Namespace [secrets]=Secret)
 define_lists
+has_own_limit='' # of time: fetch has one for all its reads
 use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' answer='' reader='' status=''

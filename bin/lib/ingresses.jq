@@ -16,7 +16,6 @@
 # what no path of the host matches. $closed is a sentence if the Ingress must not be served (annotations.jq), else null.
 # (jq 1.8 crashes unless a file is included after those that include it.)
 include "annotations";
-include "ingress-nginx";
 include "networks";
 include "items";
 include "allow";
@@ -89,9 +88,9 @@ def default_claims($redirected; $closed):
       end;
 
 # input: an Ingress / output: its digest
-def digest($documented):
+def digest:
   redirected_hosts($ssl_redirect) as $redirected
-  | protection($documented) as $protection
+  | protection as $protection
   | (if $protection.closed then {} else $redirected end) as $redirected
   | [rule_claims($redirected; $protection.closed), default_claims($redirected; $protection.closed)] as $claims
   | {
@@ -100,16 +99,15 @@ def digest($documented):
       options: ({protocol: backend_protocol, allow: $protection.allow, deny: $protection.deny, protections: $protection.names} | del(.[] | nulls)),
       claims: [$claims[] | select(.host)],
       tls: [.spec.tls[]? | {hosts, secretName}] | unique,
-      problems: [($claims[] | select(.reason)), annotation_problems($protection.closed; $documented)] | unique
+      problems: [($claims[] | select(.reason)), annotation_problems($protection.closed)] | unique
     };
 
 [$classes | split("\n")[] | select(. != "") | read_item | .object | values] as $all
 | our_classes($all) as $ours
 | default_is_ours($all) as $default
-| documented_annotations as $documented
 | each_item("Ingress";
     select(is_ours($ours; $default))
-    | if (.metadata.namespace | is_name) and (.metadata.name | is_name) then digest($documented)
+    | if (.metadata.namespace | is_name) and (.metadata.name | is_name) then digest
       else # the API server sees to it that names are names; nginx.conf has them, so that is not relied on
         {problem: problem("NameRefused"; "the Ingress with namespace \(.metadata.namespace | quoted) and name \(.metadata.name | quoted) is not served")}
       end)

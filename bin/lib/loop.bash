@@ -71,6 +71,7 @@ tell_success() {
 tell_failure() {
   local said step
   step=$(<"$next/step") || step=fetch
+  [[ $step != @(route|render) ]] || step='route or render' # they run at the same time
   failed_polls=$((failed_polls + 1)) pause=1
   [[ $step != apply ]] || failed_reloads=$((failed_reloads + 1))
   back_off=$((back_off == 0 ? 1 : back_off < 16 ? back_off * 2 : 30))

@@ -2,26 +2,27 @@
 #
 # shellcheck shell=bash disable=SC2154 # folder, reads and failed are fetch's
 
+# The file is empty if no Ingress of ours names one.
 note_wanted_secrets() {
-  rm -f "$folder/secrets-are-wanted"
-  if grep -q '"secretName":"' "$folder/digest/ingresses"; then : >"$folder/secrets-are-wanted"; fi
+  grep -m 1 -o '"secretName":"' "$folder/digest/ingresses" >"$folder/wanted-secrets" ||
+    (($? == 1)) # which means that there is none
 }
 
 # They are read only while an Ingress of ours names one, and do not stay.
 digest_secrets() {
-  if [[ ! -e $folder/secrets-are-wanted && -z $DEFAULT_TLS_SECRET ]]; then
+  if [[ ! -s $folder/wanted-secrets && -z $DEFAULT_TLS_SECRET ]]; then
     : >"$folder/digest/secrets"
     return
   fi
-  [[ -v reads[secrets] ]] || start_read secrets "$(secrets_path)"
-  finish_read secrets
-  ((${#failed[@]} == 0)) || die 1 "${failed[@]}"
-  split_items "$folder/new/secrets" "$folder/items/secrets"
-  "$bin/certificates" "$folder/digest/ingresses" <"$folder/items/secrets" >"$folder/digest/secrets.new" ||
+  if [[ ! -e $folder/new/secrets ]]; then # an Ingress has just been the first to name one
+    start_read secrets "$(secrets_path)"
+    finish_reads
+  fi
+  split_items secrets | "$bin/certificates" "$folder/digest/ingresses" >"$folder/digested/secrets" ||
     die 1 'cannot use the TLS Secrets: see above'
-  mv -T "$folder/digest/secrets.new" "$folder/digest/secrets"
+  mv -t "$folder/digest" "$folder/digested/secrets"
 }
 
 forget_secrets() {
-  [[ ! -e $folder/new/secrets ]] || rm -f "$folder"/{new,items}/secrets
+  [[ ! -e $folder/new/secrets ]] || rm -f "$folder/new/secrets"
 }

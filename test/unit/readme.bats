@@ -40,7 +40,7 @@ pages=(README.md bin/README.md templates/README.md manifests/README.md test/READ
 }
 
 @test "manifests/README.md names every annotation that is read" {
-  jq -n -r -L bin/lib 'include "ingress-nginx"; documented_annotations | keys[]' | grep -Ff - -ow bin/lib/annotations.jq | sort -u >"$dir/names"
+  jq -r 'keys[]' bin/lib/ingress-nginx.json | grep -Ff - -ow bin/lib/annotations.jq | sort -u >"$dir/names"
   (($(wc -l <"$dir/names") >= 6))
   while read -r name; do
     grep -q "^| .*$name" manifests/README.md || { echo "not in the table: $name" && false; }
