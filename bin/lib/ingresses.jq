@@ -8,7 +8,7 @@
 #         {ingress: "namespace/name", created: its creationTimestamp,
 #          options: {protocol, allow: [network], deny: [network], protections: [name]}   what all its claims have in common
 #          claims: [{host, path, pathType, redirect: true, service: "namespace/name", port: number or name}
-#                 | {host, path, pathType, error: {status, reason, message}}              an error of ours answers
+#                 | {host, path, pathType, redirect: true, status, reason, message}       an error of ours answers
 #                 | {host, path: "/", pathType: "Default"}],                              no default backend: a 404
 #          tls: [{hosts, secretName}], problems: [{reason, message}]}
 #
@@ -41,8 +41,11 @@ def is_ours($ours; $default):
 
 # --- claims
 
-def problem($reason; $message): {$reason, $message};
-def error_answer($status; $reason; $message): {error: {$status, $reason, $message}};
+# output: why a part of an Ingress is not served as it says
+def problem($reason; $message): {problem: {$reason, $message}};
+
+# output: what a claim has that no pod answers
+def error_answer($status; $reason; $message): {$status, $reason, $message};
 
 # input: an IngressBackend, or null / output: what a claim has of it; a Service is one of the Ingress's own namespace
 def backend($namespace; $closed):
@@ -99,7 +102,7 @@ def digest:
       options: ({protocol: backend_protocol, allow: $protection.allow, deny: $protection.deny, protections: $protection.names} | del(.[] | nulls)),
       claims: [$claims[] | select(.host)],
       tls: [.spec.tls[]? | {hosts, secretName}] | unique,
-      problems: [($claims[] | select(.reason)), annotation_problems($protection.closed)] | unique
+      problems: [($claims[].problem | values), annotation_problems($protection.closed)] | unique
     };
 
 [$classes | split("\n")[] | select(. != "") | read_item | .object | values] as $all
@@ -109,5 +112,5 @@ def digest:
     select(is_ours($ours; $default))
     | if (.metadata.namespace | is_name) and (.metadata.name | is_name) then digest
       else # the API server sees to it that names are names; nginx.conf has them, so that is not relied on
-        {problem: problem("NameRefused"; "the Ingress with namespace \(.metadata.namespace | quoted) and name \(.metadata.name | quoted) is not served")}
+        problem("NameRefused"; "the Ingress with namespace \(.metadata.namespace | quoted) and name \(.metadata.name | quoted) is not served")
       end)

@@ -56,16 +56,15 @@ def claims($numbers):
 
 # --- 2. who answers
 
-# input: a claim / output: what it gets that no pod answers
-def error_answer($status; $reason; $message): del(.port) + {$status, $reason, $message};
+# input: a claim / output: the same, answered by an error of ours
+def answered_by_us($status; $reason; $message): del(.port) + {$status, $reason, $message};
 
 # input: a claim / output: it with who answers; a default that is not given stays without an answer, which is a 404
 #
 # The name of an upstream starts with what is most often different, the Service: nginx
 # looks for it among all of them, letter by letter, and 5,000 take it half as long again otherwise.
 def answered($services):
-  if .error then . + .error | del(.error)
-  elif .service == null then .
+  if .service == null then . # the digest has said with which error, if with any
   else
     .service as $key
     | .port as $port
@@ -73,13 +72,13 @@ def answered($services):
     | (if $port | type == "number" then $service.ports.numbers["\($port)"] else $service.ports.names[$port] end) as $found
     | def wanted: if $port | is_name then $port else $port | quoted end;
       if $service == null then
-        error_answer(503; "ServiceNotFound"; "Service \($key) does not exist")
+        answered_by_us(503; "ServiceNotFound"; "Service \($key) does not exist")
       elif $service.external then
-        error_answer(503; "ExternalNameNotServed"; "Service \($key) is an ExternalName, which is not served: it could point anywhere")
+        answered_by_us(503; "ExternalNameNotServed"; "Service \($key) is an ExternalName, which is not served: it could point anywhere")
       elif $found == null or ($found.port | is_port | not) then
-        error_answer(503; "ServicePortNotFound"; "Service \($key) has no port \(wanted)")
+        answered_by_us(503; "ServicePortNotFound"; "Service \($key) has no port \(wanted)")
       elif $found.protocol then
-        error_answer(503; "ServicePortNotTCP"; "port \(wanted) of Service \($key) is not TCP")
+        answered_by_us(503; "ServicePortNotTCP"; "port \(wanted) of Service \($key) is not TCP")
       else
         .port = $found
         | .upstream = "\($key | split("/") | reverse | join(".")).\($found.port)\(if .protocol then "." + (.protocol | ascii_downcase) else "" end)"
@@ -164,6 +163,7 @@ def location($ready):
 
 # --- all of it
 
+# what the snapshot says
 [inputs]
 | if .[-1].whole then . else error("the snapshot is not whole") end
 | . as $lines
@@ -171,11 +171,15 @@ def location($ready):
 | ([.[] | select(.certificate) | {(.certificate): (.names |= (. // [] | map({(.): true}) | add // {}))}] | add // {}) as $secrets
 | ([.[] | select(.service and (.slice | not)) | {(.service): .}] | add // {}) as $services
 | ([.[] | select(.slice)] | sort_by(.slice) | group_by(.service) | map({(.[0].service): .}) | add // {}) as $slices
+
+# the Ingresses that count: not those that nginx rejects
 | ([.[] | select(.ingress)] | by_age($terminating)) as $ours
 | [$ours[] | select($quarantine[0][.ingress].digest == tojson)] as $quarantined
 | ($ours - $quarantined | by_age($terminating)) as $ingresses
 | ([$ingresses[].options | .allow, .deny | values] | unique) as $networks
 | ($networks | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
+
+# claim, answered, winner, location
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
     ($ingresses[] | claims($numbers) | answered($services)) ]
 | [group_by(.host)[] | winners] as $decided
@@ -183,8 +187,12 @@ def location($ready):
 | ($winners | upstreams($slices) | map(select(.endpoints != []))) as $upstreams
 | ($upstreams | map({(.name): true}) | add // {}) as $ready
 | ($winners | group_by(.host) | map({host: .[0].host, locations: map(location($ready))})) as $servers
+
+# the certificates
 | [$ingresses | certificates($secrets)] as $certificates
 | [default_certificate($default_secret; $secrets)] as $default_certificate
+
+# the model
 | {
     ingresses: [$ours[].ingress] | sort,
     servers: $servers,
