@@ -5,9 +5,11 @@
 # $ENV:   HTTP_PORT, HTTPS_PORT, LISTEN_IPV6, STATE_DIR
 
 # input: text / output: the same with "?" for each character that could mean something within a quoted nginx string:
-# `"`, `$`, `\`, and all that is not printable ASCII (the test is there because gsub is slow)
+# `"`, `$`, `\`, and all that is not printable ASCII
+#
+# A text that grows by its quotes alone as JSON has none of them, `$` aside; to find that out is faster than any gsub.
 def harmless:
-  if test("[^ !#%-\\[\\]-~]") then gsub("[^ !#%-\\[\\]-~]"; "?") else . end;
+  if (tojson | utf8bytelength) == length + 2 and (contains("$") | not) then . else gsub("[^ !#%-\\[\\]-~]"; "?") end;
 
 # input: text / output: a quoted nginx string
 def string: "\"\(harmless)\"";

@@ -23,10 +23,9 @@ def as_wildcard:
 # no part that a client or nginx would resolve.
 def path_refusal:
   if length > 1024 then "is longer than 1024 characters"
-  elif test("\\A/[A-Za-z0-9._~!&()*+,=:@/-]*\\z") | not then
-    "holds something that is not served; possible are letters, digits and -._~!&()*+,=:@/"
-  elif test("//|/[.]{1,2}(/|\\z)") then "has //, /./ or /../ in it"
-  else empty
+  elif test("\\A(/(?!/|[.]{1,2}(/|\\z))[A-Za-z0-9._~!&()*+,=:@-]*)+\\z") then empty
+  elif test("\\A/[A-Za-z0-9._~!&()*+,=:@/-]*\\z") then "has //, /./ or /../ in it"
+  else "holds something that is not served; possible are letters, digits and -._~!&()*+,=:@/"
   end;
 
 # input: any value / output: whether it is a number of a TCP port
@@ -35,7 +34,7 @@ def is_port:
 
 # input: any value / output: whether it is an IP address as an EndpointSlice may hold one
 def is_ipv4: # four numbers up to 255
-  type == "string" and test("\\A[0-9]{1,3}([.][0-9]{1,3}){3}\\z") and all(split(".")[]; tonumber <= 255);
+  type == "string" and test("\\A((25[0-5]|2[0-4][0-9]|[01]?[0-9]{1,2})([.]|\\z)){4}(?<![.])\\z");
 def is_ipv6: # eight groups, or fewer around one "::" (RFC 4291, section 2.2)
   type == "string" and test("\\A[0-9a-fA-F:]{2,39}\\z")
   and ( split("::") as $halves

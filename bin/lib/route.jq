@@ -175,7 +175,7 @@ def location($ready):
 # the Ingresses that count: not those that nginx rejects
 | ([.[] | select(.ingress)] | by_age($terminating)) as $ours
 | [$ours[] | select($quarantine[0][.ingress].digest == tojson)] as $quarantined
-| ($ours - $quarantined | by_age($terminating)) as $ingresses
+| (if $quarantined == [] then $ours else [$ours[] | select(IN($quarantined[]) | not)] end) as $ingresses
 | ([$ingresses[].options | .allow, .deny | values] | unique) as $networks
 | ($networks | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
 
