@@ -37,7 +37,7 @@ create_tls_ingress() { # NAME HOST SECRET
   create_tls_ingress late late.example second
   wait_for 10 always_status 200 late.example /
   always_certificate 'bash-ingress default certificate' late.example
-  wait_for 10 eval 'controller_logs --since 30s | grep -q "Ingress e2e/late: Secret e2e/second does not exist: its hosts have the default certificate (SecretNotFound)"'
+  wait_for_line 10 'Ingress e2e/late: Secret e2e/second does not exist: its hosts have the default certificate (SecretNotFound)' controller_logs --since 30s
   make_pair "$dir/second" late.example rsa
   put_secret second "$dir/second"
   wait_for 10 always_certificate second late.example
@@ -69,6 +69,10 @@ is_only_in_key_file() { # POD
   [[ $found =~ ^/tmp/bash-ingress/keys/[0-9a-f-]+\.pem$ ]]
 }
 
+is_gone() { # POD FILE
+  kubectl -n bash-ingress exec "$1" -- test ! -e "$2"
+}
+
 @test "a private key is in a file for its owner only, nowhere else, and goes when it is no longer used" {
   make_pair "$dir/canary" canary.example ecdsa
   put_secret canary "$dir/canary"
@@ -84,7 +88,7 @@ is_only_in_key_file() { # POD
     refute_contains "$(admin "$pod" metrics)" "$word"
   done
   kubectl -n e2e delete ingress canary
-  wait_for 30 eval "! kubectl -n bash-ingress exec '$pod' -- test -e '$found'"
+  wait_for 30 is_gone "$pod" "$found"
 }
 
 @test "an annotation sends HTTP clients to HTTPS, with 308" {
