@@ -5,7 +5,7 @@ setup() {
 }
 
 teardown() {
-  kubectl -n e2e delete secret --all --wait=false >/dev/null
+  kubectl -n e2e delete secret --field-selector metadata.name!=grpc --wait=false >/dev/null # that one is the gRPC server's
   common_teardown
 }
 
