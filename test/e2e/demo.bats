@@ -6,7 +6,7 @@ teardown() { common_teardown; }
   "$root/test/demo/demo" urls >"$BATS_TEST_TMPDIR/urls"
   tried=0
   while read -r command && read -r _ _ app _; do
-    assert_contains "$(eval "$command -s")" "Hello from $app"
+    assert_contains "$(bash -c "$command -s")" "Hello from $app"
     tried=$((tried + 1))
   done <"$BATS_TEST_TMPDIR/urls"
   assert_equal "$(grep -c '^  curl' "$BATS_TEST_TMPDIR/urls")" "$tried"

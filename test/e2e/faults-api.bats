@@ -3,14 +3,15 @@ load helpers
 
 setup() {
   cd "$root" # the commands that stop the API server are for there
-  undo=()
+  undo=()    # what mends what the test breaks: functions without arguments that may run once more
   mapfile -t pods < <(controller_pods)
   for pod in "${pods[@]}"; do wait_for 30 is_settled "$pod"; done
   before=$(state)
 }
 
 teardown() {
-  for command in "${undo[@]}"; do eval "$command"; done
+  local change
+  for change in "${undo[@]}"; do "$change"; done
   common_teardown
 }
 
@@ -49,10 +50,10 @@ tells_of_success() { # POD SECONDS
 
 outage() { # SECONDS BEGIN END
   local returned created pod
-  undo+=("$3") # a second time, it does nothing
-  eval "$2"
+  undo+=("$3")
+  "$2"
   sleep "$1"
-  eval "$3"
+  "$3"
   wait_for 60 api_server_answers
   returned=$EPOCHREALTIME
   create_ingress after 'after.example/=backend:80'
@@ -78,19 +79,28 @@ on_embedded() {
   [[ $CLUSTER == embedded ]] || skip 'only in the embedded cluster can that program be killed'
 }
 
+# As the demo shows them to a user: commands for a shell.
+stop_api_server() { bash -c "$OUTAGE_BEGIN"; }
+resume_api_server() { bash -c "$OUTAGE_END"; }
+
+kill_api_server() { test/cluster/cluster kill kube-apiserver; }
+start_api_server() { test/cluster/cluster start kube-apiserver; }
+kill_etcd() { test/cluster/cluster kill etcd; }
+start_etcd() { test/cluster/cluster start etcd; }
+
 @test "while the API server is stopped, requests are answered and the controller stays ready" {
   [[ -n $OUTAGE_BEGIN ]] || skip 'this cluster has no way to stop its API server'
-  survive "$(lasting 8 60)" "$OUTAGE_BEGIN" "$OUTAGE_END" # longer than a read may take
+  survive "$(lasting 8 60)" stop_api_server resume_api_server # longer than a read may take
 }
 
 @test "while the API server is dead, requests are answered and the controller stays ready" {
   on_embedded
-  survive "$(lasting 4 300)" 'test/cluster/cluster kill kube-apiserver' 'test/cluster/cluster start kube-apiserver'
+  survive "$(lasting 4 300)" kill_api_server start_api_server
 }
 
 @test "while etcd is dead, requests are answered and the controller stays ready" {
   on_embedded
-  survive "$(lasting 4 60)" 'test/cluster/cluster kill etcd' 'test/cluster/cluster start etcd'
+  survive "$(lasting 4 60)" kill_etcd start_etcd
 }
 
 # --- the API server answers wrongly, or refuses
@@ -123,7 +133,11 @@ in_pods() { # COMMAND <INPUT
 ask_through_proxy() {
   ask_at "https://$(kubectl -n e2e get service api-proxy -o jsonpath='{.spec.clusterIP}')" \
     /var/run/secrets/kubernetes.io/serviceaccount/token
-  undo+=('order_answer right')
+  undo+=(answer_right)
+}
+
+answer_right() {
+  order_answer right
 }
 
 order_answer() { # ANSWER [RESOURCE]   as test/go/api-proxy understands it
@@ -135,7 +149,12 @@ listen() {
   messages=$BATS_TEST_TMPDIR/messages
   kubectl -n bash-ingress logs -l "$controller_label" --prefix --since 1s --follow 2>&1 3>&- |
     grep --line-buffered -v ' access: ' >>"$messages" 3>&- &
-  undo+=("kill $(jobs -p %%) || true")
+  listening=$!
+  undo+=(stop_listening)
+}
+
+stop_listening() {
+  kill "$listening" 2>/dev/null || true # it may have ended with its pods
 }
 
 # Whether each pod has said so.
@@ -144,13 +163,13 @@ each_says() { # PATTERN
   for pod in "${pods[@]}"; do grep "$pod/.*$1" "$messages" || return; done
 }
 
-# Lets BEGIN break the polls until each pod has told it and then failed so many times more, and END mend them. When
+# Lets BREAK break the polls until each pod has told it and then failed so many times more, and MEND mend them. When
 # the fault begins within a poll, that poll may say something else than those after it.
-polls_fail() { # TIMES BEGIN END
+polls_fail() { # TIMES MEND BREAK...
   local pod said
   local -A failed good
   : >"$messages"
-  eval "$2"
+  "${@:3}"
   wait_for 30 each_says 'this poll failed in fetch; the configuration stays as it is'
   for pod in "${pods[@]}"; do read -r failed["$pod"] good["$pod"] < <(polls "$pod"); done
   for pod in "${pods[@]}"; do wait_for $((10 * $1 + 10)) has_failed "$pod" $((failed["$pod"] + $1)) "${good[$pod]}"; done
@@ -159,7 +178,7 @@ polls_fail() { # TIMES BEGIN END
     said=$(grep -c "$pod/.*this poll failed" "$messages")
     ((said <= 2)) || { cat "$messages" && return 1; }
   done
-  eval "$3"
+  "$2"
   wait_for 30 each_says 'the poll succeeds again'
   sed 's/.*controller\]/ /' "$messages"
 }
@@ -182,7 +201,7 @@ wrong_answers() {
   for answer in $(lasting '401 500 429 half empty kind slow html' '401 403 410 429 500 503 empty html kind half slow'); do
     for read in $(lasting "$turn" '0 1 3 5 7'); do
       echo "answer $answer to ${reads[read]:-all}"
-      polls_fail "$(lasting 1 3)" "order_answer $answer ${reads[read]}" 'order_answer right'
+      polls_fail "$(lasting 1 3)" answer_right order_answer "$answer" "${reads[read]}"
     done
     turn=$(((turn + 1) % 8))
   done
@@ -250,7 +269,7 @@ each_read_forbidden() {
   local resource
   for resource in $(lasting 'services secrets' 'ingresses ingressclasses namespaces services endpointslices secrets'); do
     echo "no right to $resource"
-    polls_fail "$(lasting 1 20)" "forbid $resource" allow_all
+    polls_fail "$(lasting 1 20)" allow_all forbid "$resource"
     grep -qi "cannot read $resource: .*forbidden" "$messages"
   done
 }
@@ -261,7 +280,7 @@ each_read_forbidden() {
   create_ingress secure 'secure.example/=backend:80,tls=grpc' # or no Secret would be read
   wait_for 20 always_status 200 secure.example /
   for pod in "${pods[@]}"; do
-    wait_for 20 eval "admin $pod metrics | grep -qF \"\$(admin $pod config-hash)\""
+    wait_for 20 tells_served_hash "$pod"
   done
   before=$(state)
   serves_on each_read_forbidden
@@ -288,10 +307,6 @@ write_forbidden() { # RESOURCE NAME SERVICE MESSAGE
   wait_for 20 grep -qi "$4.*forbidden" "$messages"
   wait_for 20 publication_failed_since "$failed"
   allow_all
-}
-
-has_event() { # NAME REASON
-  kubectl -n e2e get events --field-selector "involvedObject.name=$1,reason=$2" -o name | grep .
 }
 
 each_write_forbidden() {
@@ -341,9 +356,13 @@ replace_tokens() { # TIMES
 
 give_token() { # NUMBER
   kubectl -n bash-ingress create secret generic "token-$1"
-  undo+=("kubectl -n bash-ingress delete secret --ignore-not-found token-$1")
+  tokens+=("token-$1")
   token=$(kubectl -n bash-ingress create token bash-ingress --bound-object-kind Secret --bound-object-name "token-$1")
   in_pods 'cat >/tmp/token.new && mv /tmp/token.new /tmp/token' <<<"$token"
+}
+
+delete_tokens() {
+  kubectl -n bash-ingress delete secret --ignore-not-found "${tokens[@]}"
 }
 
 is_refused() { # TOKEN
@@ -357,6 +376,8 @@ failed_polls() {
 }
 
 @test "when the ServiceAccount's token is replaced, no poll fails" {
+  tokens=()
+  undo+=(delete_tokens)
   give_token 0
   ask_at "https://$(kubectl get service kubernetes -o jsonpath='{.spec.clusterIP}')" /tmp/token
   failed=$(failed_polls)
@@ -372,14 +393,18 @@ polled_since() { # POD TIME
 
 # --- every Ingress is gone
 
+restore_ingresses() {
+  kubectl apply -f "$BATS_TEST_TMPDIR/ingresses"
+}
+
 @test "when every Ingress is deleted, requests get a 404" {
   [[ $CLUSTER != current ]] || skip "Ingresses of this cluster may be somebody else's"
   kubectl get ingresses -A -o json | jq 'del(.items[].metadata | .resourceVersion, .uid)' >"$BATS_TEST_TMPDIR/ingresses"
-  undo+=("kubectl apply -f $BATS_TEST_TMPDIR/ingresses")
+  undo+=(restore_ingresses)
   kubectl delete ingresses -A --all
   deleted=$EPOCHREALTIME
   wait_for 20 always_status 404 fruit.example /apple
   echo "404 after $(since "$deleted") ms"
-  kubectl apply -f "$BATS_TEST_TMPDIR/ingresses"
+  restore_ingresses
   wait_for 20 always_status 200 fruit.example /apple
 }

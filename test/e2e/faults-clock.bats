@@ -54,7 +54,7 @@ there_and_back() {
 
 @test "a clock that jumps by an hour, and back, loses no request, fails no poll and changes no leader" {
   [[ ${FAULTS-} == long ]] || skip 'it sets the clock of this machine, and so runs in make test-faults only'
-  wait_for 30 eval '[[ $(leadership) == *"leads 1"* ]]'
+  wait_for_line 30 'leads 1' leadership
   before=$(leadership)
   offset=$((${EPOCHREALTIME/./} - $(uptime_us)))
   lose_nothing '-rate 300' "$(address_with_port)" fruit.example /apple there_and_back

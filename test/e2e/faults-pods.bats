@@ -84,7 +84,7 @@ two_others_are_ready() { # POD
   in_pod 'cat /dev/zero >/tmp/fill 2>/dev/null || true'
   (($(in_pod 'df --output=avail /tmp | tail -n 1') < 64)) # KiB
   create_ingress crowded 'crowded.example/=backend:80'
-  wait_for 20 eval 'kubectl -n bash-ingress logs "$pod" --since 20s | grep -q "this poll failed"'
+  wait_for_line 20 'this poll failed' kubectl -n bash-ingress logs "$pod" --since 20s
   always_status 200 fruit.example /apple
   admin "$pod" readyz
   in_pod 'rm /tmp/fill'
@@ -126,11 +126,11 @@ quarantined_ingresses() {
   create_ingress beside 'beside.example/=backend:80'
   wait_for 20 always_status 200 beside.example /
   echo "# beside $(lasting 1 1000) others, another Ingress was live after $(since "$began") ms" >&3
-  wait_for 20 eval 'kubectl -n e2e get events | grep "RejectedByNginx" | grep -q "too long parameter"'
-  wait_for 20 eval '[[ $(quarantined_ingresses) == 1 ]]'
-  wait_for 10 eval 'controller_logs | grep -q "Ingress e2e/long: it is quarantined: nothing of it is served, because nginx rejects it: too long parameter"'
+  wait_for_line 20 'RejectedByNginx.*too long parameter' kubectl -n e2e get events
+  wait_for_equal 20 1 quarantined_ingresses
+  wait_for_line 10 'Ingress e2e/long: it is quarantined: nothing of it is served, because nginx rejects it: too long parameter' controller_logs
   always_status 404 long.example /
   kubectl -n e2e patch ingress long --type json -p '[{"op": "replace", "path": "/spec/rules/0/http/paths/0/path", "value": "/"}]'
   wait_for 20 always_status 200 long.example /
-  wait_for 20 eval '[[ $(quarantined_ingresses) == 0 ]]'
+  wait_for_equal 20 0 quarantined_ingresses
 }

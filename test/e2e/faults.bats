@@ -12,7 +12,7 @@ is_older_than() { # SECONDS POD
   before=$(readiness)
   configuration=$(admin "$pod" metrics | grep config_info)
   kubectl -n bash-ingress exec "$pod" -- bash -c 'kill -KILL "$(< /tmp/bash-ingress/run/nginx.pid)"'
-  wait_for 20 eval "kubectl -n bash-ingress logs '$pod' | grep -q 'nginx ended; starting it again'"
+  wait_for_line 20 'nginx ended; starting it again' kubectl -n bash-ingress logs "$pod"
   wait_for 10 admin "$pod" healthz
   wait_for 10 always_status 200 fruit.example /apple
   assert_equal "$configuration" "$(admin "$pod" metrics | grep config_info)"

@@ -41,13 +41,40 @@ readiness() {
 
 # Whether what the test before has left is gone, and the metrics tell of that.
 is_settled() { # POD
-  ! kubectl -n bash-ingress exec "$1" -- grep -q '"e2e/' /tmp/bash-ingress/live/nginx.conf &&
-    admin "$1" metrics | grep -qF "config_info{hash=\"$(admin "$1" config-hash)\"}"
+  ! kubectl -n bash-ingress exec "$1" -- grep -q '"e2e/' /tmp/bash-ingress/live/nginx.conf && tells_served_hash "$1"
+}
+
+# Whether the pod's metrics, which the loop writes, name the configuration that nginx serves.
+tells_served_hash() { # POD
+  admin "$1" metrics | grep -qF "config_info{hash=\"$(admin "$1" config-hash)\"}"
 }
 
 # How long a fault lasts: SHORT in `make test`, LONG in `make test-faults`.
 lasting() { # SHORT LONG
   if [[ ${FAULTS-} == long ]]; then echo "$2"; else echo "$1"; fi
+}
+
+# Whether a line of what COMMAND prints matches PATTERN, as grep has it. Shows both if none does.
+has_line() { # PATTERN COMMAND...
+  local actual
+  actual=$("${@:2}") || true # COMMAND may be a pipe that found nothing: what it printed counts
+  grep -q -- "$1" <<<"$actual" || {
+    printf 'expected: a line that matches %s\nactual:   %s\n' "$1" "$(tail -n 20 <<<"$actual")" >&2
+    return 1
+  }
+}
+
+wait_for_line() { # SECONDS PATTERN COMMAND...
+  wait_for "$1" has_line "${@:2}" || has_line "${@:2}"
+}
+
+# Whether COMMAND prints EXPECTED, and nothing else. Shows both if it does not.
+prints() { # EXPECTED COMMAND...
+  assert_equal "$1" "$("${@:2}")"
+}
+
+wait_for_equal() { # SECONDS EXPECTED COMMAND...
+  wait_for "$1" prints "${@:2}" || prints "${@:2}"
 }
 
 # Asks the controller as a client of HOST would.
@@ -82,8 +109,17 @@ address_with_port() {
   if [[ $ADDRESS == *:* ]]; then echo "$ADDRESS"; else echo "$ADDRESS:80"; fi
 }
 
+has_event() { # INGRESS REASON
+  [[ -n $(kubectl -n e2e get events --field-selector "involvedObject.name=$1,reason=$2" -o name) ]]
+}
+
 has_address() { # NAME
   [[ -n $(kubectl -n e2e get ingress "$1" -o 'jsonpath={.status.loadBalancer.ingress[*].ip}') ]]
+}
+
+has_no_address() { # NAME
+  local addresses
+  addresses=$(kubectl -n e2e get ingress "$1" -o 'jsonpath={.status.loadBalancer.ingress[*].ip}') && [[ -z $addresses ]]
 }
 
 create_ingress() { # NAME RULE...   as `kubectl create ingress` takes them

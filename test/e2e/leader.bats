@@ -9,6 +9,10 @@ leader() {
   kubectl -n bash-ingress get lease bash-ingress -o 'jsonpath={.spec.holderIdentity}'
 }
 
+somebody_leads() {
+  [[ -n $(leader) ]]
+}
+
 # Another pod than this one leads, and writes.
 another_leads() { # POD
   local now
@@ -36,7 +40,7 @@ both_ready() {
 }
 
 @test "one replica leads, and its metrics say so" {
-  wait_for 30 eval '[[ -n $(leader) ]]'
+  wait_for 30 somebody_leads
   for pod in $(controller_pods); do
     wait_for 10 admin "$pod" readyz
     admin "$pod" metrics
@@ -83,7 +87,7 @@ both_ready() {
   wait_for 20 has_address cold
   version=$(kubectl -n e2e get ingress cold -o 'jsonpath={.metadata.resourceVersion}')
   signal_pod CONT "$frozen"
-  wait_for 20 eval "kubectl -n bash-ingress logs '$frozen' --since 15s | grep -q 'does not lead any more'"
+  wait_for_line 20 'does not lead any more' kubectl -n bash-ingress logs "$frozen" --since 15s
   another_leads "$frozen"
   refute_contains "$(kubectl -n bash-ingress logs "$frozen" --since 15s)" 'publish: status of'
   assert_equal "$version" "$(kubectl -n e2e get ingress cold -o 'jsonpath={.metadata.resourceVersion}')"
@@ -95,7 +99,7 @@ both_ready() {
   create_ingress last 'last.example/=backend:80'
   wait_for 20 has_address last
   kubectl -n bash-ingress scale deployment/bash-ingress --replicas 0
-  wait_for 20 eval '! has_address last'
+  wait_for 20 has_no_address last
   kubectl -n bash-ingress scale deployment/bash-ingress --replicas 2
   wait_for 60 has_address last
   both_ready

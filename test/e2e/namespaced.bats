@@ -43,8 +43,8 @@ answer() { # PATH   asks a controller pod of "narrow", through the API server
   kubectl -n narrow-apps create ingress troubled --class bash --rule 'troubled.example/=missing:80'
   kubectl -n narrow rollout status deployment/bash-ingress --timeout 60s
   kubectl -n narrow-apps rollout status deployment/backend --timeout 60s
-  wait_for 20 eval 'answer /narrow/x | grep -q "\"uri\":\"/narrow/x\""'
-  wait_for 20 eval 'kubectl -n narrow-apps get events | grep -q ServiceNotFound'
+  wait_for_line 20 '"uri":"/narrow/x"' answer /narrow/x
+  wait_for_line 20 ServiceNotFound kubectl -n narrow-apps get events
   refute_contains "$(kubectl -n narrow logs -l "$controller_label" --tail -1)" 'cannot '
   assert_contains "$(kubectl -n narrow exec deployment/bash-ingress -- cat /tmp/bash-ingress/live/model.json)" '"host": "narrow.example",
       "files"'

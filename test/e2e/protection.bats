@@ -70,7 +70,7 @@ ANNOTATIONS
   requests=$((200 * $(wc -l <"$hosts")))
   for protocol in http https http2; do assert_equal "503 x $requests" "$(statuses "$protocol" 50 <"$hosts")"; done
   assert_equal "closed, because its protection is not available here: 'auth-url' is not supported: path /prefix of Ingress e2e/closed-0." "$(ask closed-0.example /prefix)"
-  wait_for 20 eval 'kubectl -n e2e get events --field-selector involvedObject.name=closed-0,reason=ProtectionNotAvailable -o name | grep -q .'
+  wait_for 20 has_event closed-0 ProtectionNotAvailable
 }
 
 @test "source ranges let in and turn away the client of the connection, IPv4 and IPv6" {
@@ -111,7 +111,7 @@ is_past() { # TIME
   created=$(kubectl -n "$namespace" get ingress oldest -o jsonpath='{.metadata.creationTimestamp}')
   wait_for 5 is_past "$created" # of the same second, the one whose namespace comes first would be preferred
   create_ingress younger 'leaving.example/*=backend:80'
-  wait_for 20 eval 'kubectl -n e2e get events --field-selector involvedObject.name=younger,reason=PathTaken -o name | grep -q .'
+  wait_for 20 has_event younger PathTaken
   kubectl delete namespace "$namespace" --wait=false
   wait_for 10 always_status 200 leaving.example /
   kubectl -n "$namespace" get ingress oldest

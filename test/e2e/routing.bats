@@ -15,9 +15,9 @@ teardown() { common_teardown; }
 @test "the log shows which object changed, and the change of nginx.conf" {
   create_ingress logged 'logged.example/=backend:80'
   wait_for 10 always_status 200 logged.example /
-  wait_for 10 eval 'controller_logs --since 30s | grep -q "apply: new configuration: added .*Ingress e2e/logged"'
-  wait_for 10 eval "controller_logs --since 30s | grep -q '^+    server_name \"logged.example\";'"
-  wait_for 10 eval 'controller_logs --since 30s | grep -q "access: .* \"GET logged.example/\" 200.* by backend.e2e.80, pod "'
+  wait_for_line 10 'apply: new configuration: added .*Ingress e2e/logged' controller_logs --since 30s
+  wait_for_line 10 '^+    server_name "logged.example";' controller_logs --since 30s
+  wait_for_line 10 'access: .* "GET logged.example/" 200.* by backend.e2e.80, pod ' controller_logs --since 30s
 }
 
 @test "a Service port is found by its number and by its name" {
@@ -72,7 +72,7 @@ SLICE
     jq 'del(.metadata.resourceVersion) | .spec.rules[0].http.paths[0].backend = {resource: {apiGroup: "example.com", kind: "Bucket", name: "files"}}' | kubectl replace -f -
   wait_for 10 always_status 501 resource.example /
   assert_equal 'a resource cannot be the backend here, only a Service can: path / of Ingress e2e/resource.' "$(ask resource.example /)"
-  wait_for 10 eval 'controller_logs --since 30s | grep -q "Ingress e2e/resource: a resource cannot be the backend here, only a Service can (ResourceBackendNotServed)"'
+  wait_for_line 10 'Ingress e2e/resource: a resource cannot be the backend here, only a Service can (ResourceBackendNotServed)' controller_logs --since 30s
 }
 
 @test "traffic follows the pods of a Deployment, down to none and up again" {
@@ -81,7 +81,7 @@ SLICE
   assert_equal 2 "$(pods_that_answer scale.example)"
   kubectl -n e2e scale deployment/backend --replicas 10
   kubectl -n e2e rollout status deployment/backend --timeout 60s
-  wait_for 20 eval '[[ $(pods_that_answer scale.example) == 10 ]]'
+  wait_for_equal 20 10 pods_that_answer scale.example
   kubectl -n e2e scale deployment/backend --replicas 0
   wait_for 15 always_status 503 scale.example /
   assert_equal 'Service e2e/backend has no ready endpoint for port 80: path / of Ingress e2e/scale.' "$(ask scale.example /)"
@@ -103,7 +103,7 @@ SLICE
   kubectl -n e2e get ingress harm -o json |
     jq '.spec.rules[0].http.paths += [.spec.rules[0].http.paths[0] * {path: "/bad\" { return 200 pwned; } location \"/x", pathType: "Prefix"}]' |
     kubectl replace -f -
-  wait_for 10 eval 'controller_logs --since 30s | grep -q "Ingress e2e/harm: the path .* (PathRefused)"'
+  wait_for_line 10 'Ingress e2e/harm: the path .* (PathRefused)' controller_logs --since 30s
   wait_for 10 always_status 200 harm.example /good
   always_status 404 harm.example /bad
 }

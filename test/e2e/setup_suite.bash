@@ -1,12 +1,18 @@
 # Once for all e2e tests: the demo, as a user gets it, and the backends of the tests.
-# A demo that was up before stays.
+# A demo that was up before stays. Where PREPARED names a file, other suites use the cluster, too:
+# the first prepares it and makes the file, and none ends it.
 
 setup_suite() {
   root=$BATS_TEST_DIRNAME/../..
+  [[ -e ${PREPARED-} ]] || start_demo
+  join_cluster
+  [[ -e ${PREPARED-} ]] || deploy_backends
+  [[ -z ${PREPARED-} ]] || : >"$PREPARED"
+}
+
+start_demo() {
   was_up=$("$root/test/demo/demo" urls >/dev/null 2>&1 && echo yes || true)
   "$root/test/demo/demo" up >"$BATS_RUN_TMPDIR/demo.log" 2>&1 3>&- || { cat "$BATS_RUN_TMPDIR/demo.log" && return 1; }
-  join_cluster
-  deploy_backends
 }
 
 # The tests get the demo's kubectl, the address where the controller answers, and
@@ -41,8 +47,8 @@ build_image() ( # NAME PACKAGE FILE
   source "$root/test/image"
   choose_builder
   name=bash-ingress-$1:dev
-  CGO_ENABLED=0 go build -C "$root/test/go/$1" -ldflags='-s -w' -o program "$2"
-  "$BUILDER" build --tag "$(local_name "$name")" "$root/test/go/$1"
+  CGO_ENABLED=0 go build -C "$root/test/go/$1" -trimpath -ldflags='-s -w' -o "$BATS_RUN_TMPDIR/$1/program" "$2"
+  "$BUILDER" build --tag "$(local_name "$name")" --file "$root/test/go/$1/Dockerfile" "$BATS_RUN_TMPDIR/$1"
   save "$3"
 )
 
@@ -55,6 +61,7 @@ create_certificate() {
 }
 
 teardown_suite() {
+  [[ -z ${PREPARED-} ]] || return 0
   kubectl delete namespace e2e --wait=false
   [[ -n $was_up ]] || "$root/test/demo/demo" down
 }

@@ -9,10 +9,6 @@ address_of() { # NAME
   ingress "$1" '.status.loadBalancer.ingress[*].ip'
 }
 
-has_none() { # NAME
-  [[ -z $(address_of "$1") ]]
-}
-
 node_addresses() {
   kubectl -n bash-ingress get pods -l "$controller_label" -o 'jsonpath={.items[*].status.hostIP}' | tr ' ' '\n' | sort -u | paste -sd ' '
 }
@@ -47,7 +43,7 @@ events_of() { # NAME
   kubectl -n e2e patch ingress foreign --subresource status -p '{"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}'
   wait_for 20 has_address leaving
   kubectl -n e2e patch ingress leaving -p '{"spec": {"ingressClassName": "other"}}'
-  wait_for 10 has_none leaving
+  wait_for 10 has_no_address leaving
   assert_equal 192.0.2.1 "$(address_of foreign)"
 }
 
@@ -64,17 +60,17 @@ events_of() { # NAME
 
 @test "a problem is an Event on its Ingress; when it comes again, it is counted" {
   create_ingress troubled 'troubled.example/=later:80'
-  wait_for 20 eval '[[ $(events_of troubled) == "Warning ServiceNotFound 1" ]]'
+  wait_for_equal 20 'Warning ServiceNotFound 1' events_of troubled
   assert_contains "$(kubectl -n e2e describe ingress troubled)" 'Service e2e/later does not exist'
   kubectl -n e2e expose deployment/backend --name later --port 80 --target-port web
-  wait_for 20 eval 'events_of troubled | grep -q "Normal Routed 1"'
+  wait_for_line 20 'Normal Routed 1' events_of troubled
   kubectl -n e2e delete service later
-  wait_for 20 eval 'events_of troubled | grep -q "Warning ServiceNotFound 2"'
+  wait_for_line 20 'Warning ServiceNotFound 2' events_of troubled
   assert_equal 1 "$(events_of troubled | grep -c ServiceNotFound)"
 }
 
 @test "an Ingress that is served has a Normal Event, and no other" {
   create_ingress fine 'fine.example/=backend:80'
-  wait_for 20 eval '[[ $(events_of fine) == "Normal Routed 1" ]]'
+  wait_for_equal 20 'Normal Routed 1' events_of fine
   assert_contains "$(kubectl -n e2e describe ingress fine)" "all that it asks for is served, at $(address_of fine)"
 }
