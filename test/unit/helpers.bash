@@ -15,6 +15,7 @@ common_setup() { # [FOLDER]
   bin=$BATS_TEST_DIRNAME/../../bin
   templates=$BATS_TEST_DIRNAME/../../templates
   export STATE_DIR=$dir/state HTTP_PORT HTTPS_PORT ADMIN_PORT LOG_COLOR=never
+  export DIGESTS=$BATS_FILE_TMPDIR/digests # for fixtures/snapshot: the tests of a file digest each list once
   HTTP_PORT=$(free_port) HTTPS_PORT=$(free_port) ADMIN_PORT=$(free_port)
 }
 
@@ -46,8 +47,8 @@ digest_lists() {
   "$fixtures/snapshot"
 }
 
-snapshot() { # FIXTURE [EDIT]
-  lists "$@" | digest_lists
+snapshot() { # FIXTURE [EDIT] [JQ_OPTION...]
+  "$fixtures/snapshot" "${@:2}" <"$fixtures/$1/lists.json"
 }
 
 model() { # FIXTURE [EDIT]
@@ -114,14 +115,19 @@ CONF
 
 # Starts nginx with what FIXTURE asks for.
 serve() { # FIXTURE [EDIT]
-  lists "$@" | serve_lists
+  snapshot "$@" | serve_snapshot
 }
 
-# The same with the lists on standard input. An nginx that runs ends first:
-# after a reload, its old workers would answer for a moment.
+# The same with the lists on standard input.
 serve_lists() {
+  digest_lists | serve_snapshot
+}
+
+# The same with a snapshot. An nginx that runs ends first: after a reload, its old
+# workers would answer for a moment.
+serve_snapshot() {
   [[ ! -s $STATE_DIR/run/nginx.pid ]] || { kill -TERM "$(<"$STATE_DIR/run/nginx.pid")" && wait_for 15 test ! -e "$STATE_DIR/run/nginx.pid"; }
-  digest_lists | "$bin/route" >"$dir/model.json"
+  "$bin/route" >"$dir/model.json"
   "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >"$dir/apply.log" 2>&1
   nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
   wait_for 15 curl -sf "localhost:$ADMIN_PORT/healthz"
