@@ -15,6 +15,7 @@ common_setup() { # [FOLDER]
   bin=$BATS_TEST_DIRNAME/../../bin
   templates=$BATS_TEST_DIRNAME/../../templates
   export STATE_DIR=$dir/state HTTP_PORT HTTPS_PORT ADMIN_PORT
+  export DIGESTS=$BATS_FILE_TMPDIR/digests # for fixtures/snapshot: the tests of a file digest each list once
   HTTP_PORT=$(free_port) HTTPS_PORT=$(free_port) ADMIN_PORT=$(free_port)
 }
 
@@ -46,8 +47,8 @@ digest_lists() {
   "$fixtures/snapshot"
 }
 
-snapshot() { # FIXTURE [EDIT]
-  lists "$@" | digest_lists
+snapshot() { # FIXTURE [EDIT] [JQ_OPTION...]
+  "$fixtures/snapshot" "${@:2}" <"$fixtures/$1/lists.json"
 }
 
 model() { # FIXTURE [EDIT]
@@ -114,14 +115,19 @@ CONF
 
 # Starts nginx with what FIXTURE asks for.
 serve() { # FIXTURE [EDIT]
-  lists "$@" | serve_lists
+  snapshot "$@" | serve_snapshot
 }
 
-# The same with the lists on standard input. An nginx that runs ends first:
-# after a reload, its old workers would answer for a moment.
+# The same with the lists on standard input.
 serve_lists() {
+  digest_lists | serve_snapshot
+}
+
+# The same with a snapshot. An nginx that runs ends first: after a reload, its old
+# workers would answer for a moment.
+serve_snapshot() {
   [[ ! -s $STATE_DIR/run/nginx.pid ]] || { kill -TERM "$(<"$STATE_DIR/run/nginx.pid")" && wait_for 15 test ! -e "$STATE_DIR/run/nginx.pid"; }
-  digest_lists | "$bin/route" >"$dir/model.json"
+  "$bin/route" >"$dir/model.json"
   "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >"$dir/apply.log" 2>&1
   nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
   wait_for 15 curl -sf "localhost:$ADMIN_PORT/healthz"
@@ -195,8 +201,7 @@ assert_problem() { # EXPECTED ACTUAL COLUMN...
 # Answers with FIXTURE's lists. To spoil an answer, write "$api/KIND" or make
 # the file "$api/forbidden" or "$api/slow".
 start_api() { # FIXTURE [EDIT]
-  local port
-  port=$(free_port) api=$dir/api
+  api_port=$(free_port) api=$dir/api
   mkdir -p "$api"
   cat >"$dir/api.conf" <<CONF
 pid $dir/api.pid;
@@ -208,7 +213,7 @@ http {
 $(temp_paths "$api/tmp")
   default_type application/json;
   server {
-    listen 127.0.0.1:$port;
+    listen 127.0.0.1:$api_port;
     root $api;
     location ~ /leases/ { try_files /lease =404; }
     location ~ ^/apis?/(.*/)?(?<kind>[a-z]+)\$ {
@@ -226,17 +231,25 @@ CONF
   export KUBECONFIG=$dir/kubeconfig
   cat >"$KUBECONFIG" <<CONFIG
 {apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
- clusters: [{name: c, cluster: {server: "http://127.0.0.1:$port"}}], users: [{name: u, user: {}}]}
+ clusters: [{name: c, cluster: {server: "http://127.0.0.1:$api_port"}}], users: [{name: u, user: {}}]}
 CONFIG
+}
+
+# Lets the API server be its own `kubectl proxy`, so that a fetch with a FOLDER starts no kubectl:
+# six of them would take longer than all the rest of a pass.
+be_the_proxy() {
+  wait_for 15 test -s "$dir/api.pid"
+  mkdir -p "$STATE_DIR/run"
+  echo "$api_port / $(<"$dir/api.pid")" >"$STATE_DIR/run/proxy"
 }
 
 # Each list as the API server writes it: in one line, with a new resourceVersion.
 cluster_is() { # FIXTURE [EDIT]
   local kind list
   revision=$((${revision:-1000} + 1))
-  lists "$@" | jq -r --arg revision "$revision" '
+  jq -r "${@:3}" --arg revision "$revision" "${2:-.}"' |
     {ingresses, ingressclasses: .ingressClasses, namespaces: .terminatingNamespaces, services, endpointslices: .endpointSlices}
-    | to_entries[] | .key, (.value | {kind, apiVersion, metadata: {resourceVersion: $revision}, items: (.items | map({metadata} + .))} | tojson)' >"$dir/lists"
+    | to_entries[] | .key, (.value | {kind, apiVersion, metadata: {resourceVersion: $revision}, items: (.items | map({metadata} + .))} | tojson)' "$fixtures/$1/lists.json" >"$dir/lists"
   while read -r kind && IFS= read -r list; do
     printf '%s\n' "$list" >"$api/new"
     mv "$api/new" "$api/$kind"

@@ -81,9 +81,9 @@ statuses() { # PATH   <HOSTS
   assert_equal apple "$(who_answers fruit.example /@ROUTES@/@HASH@)"
 }
 
-@test "5,000 random Ingresses come to the blocks that they must come to, and to no others" {
-  for batch in 0 1; do
-    jq -n --argjson seed 1 --argjson count 2500 --argjson batch "$batch" -f "$BATS_TEST_DIRNAME/tables/fuzz.jq" >"$dir/snapshot.json"
+@test "random Ingresses come to the blocks that they must come to, and to no others" {
+  for ((batch = 0; batch * 1000 < ${RANDOM_INGRESSES:-1000}; batch++)); do
+    jq -n --argjson seed 1 --argjson count 1000 --argjson batch "$batch" -f "$BATS_TEST_DIRNAME/tables/fuzz.jq" >"$dir/snapshot.json"
     digest_lists <"$dir/snapshot.json" | "$bin/route" >"$dir/model.json"
     assert_only_our_own
     assert_nginx_takes_it
@@ -198,11 +198,16 @@ serve_itself() { # PORT [PROTOCOL]
   serve_itself "$HTTP_PORT"
   assert_contains "$(ask shop.example /x)" 'This request goes round in circles, perhaps because an EndpointSlice has the address of a controller.'
   assert_equal 508 "$(who_answers shop.example /x)"
-  wait_for 15 grep -q '" 508, .* by nginx itself' "$dir/access.log"
-  assert_equal 12 "$(grep -c 'GET shop.example/x' "$dir/access.log")" # six for each
+  wait_for 15 logged_requests 12 # six for each
+  assert_equal 2 "$(grep -c '" 508, .* by nginx itself' "$dir/access.log")"
   serve_itself "$HTTPS_PORT" HTTPS
   assert_equal 508 "$(who_answers shop.example /x)"
   assert_equal 404 "$(who_answers fruit.example /nowhere)"
+}
+
+# Each of nginx's workers writes its lines a moment later.
+logged_requests() { # NUMBER
+  (($(grep -c 'GET shop.example/x' "$dir/access.log") == $1))
 }
 
 @test "a gRPC call that goes round in circles ends as well" {
@@ -250,8 +255,7 @@ nginx_knows_http2() {
 # Writes the model and the configuration of a snapshot, and lets nginx judge it. To
 # take minutes would hold up every other Ingress.
 routed_in_time() { # JQ_PROGRAM
-  jq -n -c "$large $1" >"$dir/snapshot.json"
-  timeout 60 "$fixtures/snapshot" <"$dir/snapshot.json" >"$dir/snapshot"
+  timeout 60 "$fixtures/snapshot" "$large $1" -n >"$dir/snapshot"
   timeout 60 "$bin/route" <"$dir/snapshot" >"$dir/model.json"
   timeout 60 "$bin/render" <"$dir/model.json" >"$dir/nginx.conf"
   mkdir -p "$STATE_DIR"/{live,run,scratch/nginx}

@@ -68,7 +68,7 @@ state() { # REPLICA
   worked=$(times_done one)
   for offset in -1h +1h +0; do
     set_clock "$offset"
-    wait_for 30 renewed_since "$(jq .spec.renewTime "$API/lease")"
+    wait_for 30 renewed_since "$(renew_time)"
   done
   wait_for 30 has_done_more "$worked" one # it was due every 10 s, through all jumps
   assert_equal 0 "$(grep -c 'replace two' "$API/requests")"

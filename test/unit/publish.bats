@@ -64,10 +64,15 @@ PODS
 # These lists are live, as the loop leaves it, and what the API server answers; each Ingress
 # has a uid, as in a cluster, and has changed since the last time.
 live_is() { # FIXTURE [EDIT]
+  local file list
   version=$((${version-0} + 1))
-  lists "$1" ".ingresses.items[].metadata |= (.uid = \"uid-\(.name)\" | .resourceVersion = \"$version\")" | jq "${2:-.}" >"$dir/lists"
-  jq -c --arg version "$version" '{kind: "IngressList", apiVersion: "v1", metadata: {resourceVersion: $version}, items: .ingresses.items}' "$dir/lists" >"$API/ingresses"
-  jq -c --arg name "${PUBLISH_SERVICE#*/}" '{items: [.services.items[] | select(.metadata.name == $name)]}' "$dir/lists" >"$API/service"
+  jq -c --arg version "$version" --arg service "${PUBLISH_SERVICE#*/}" ".ingresses.items[].metadata |= (.uid = \"uid-\(.name)\" | .resourceVersion = \$version) | ${2:-.}"' |
+    ., {kind: "IngressList", apiVersion: "v1", metadata: {resourceVersion: $version}, items: .ingresses.items},
+    {items: [.services.items[] | select(.metadata.name == $service)]}' "$fixtures/$1/lists.json" >"$dir/live"
+  for file in "$dir/lists" "$API/ingresses" "$API/service"; do
+    IFS= read -r list
+    printf '%s\n' "$list" >"$file"
+  done <"$dir/live"
   digest_lists <"$dir/lists" >"$STATE_DIR/live/new"
   "$bin/route" <"$STATE_DIR/live/new" >"$STATE_DIR/live/model.new"
   mv "$STATE_DIR/live/model.new" "$STATE_DIR/live/model.json"

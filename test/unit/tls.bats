@@ -5,6 +5,7 @@ setup() {
   common_setup
   start_pods
   start_api rules
+  be_the_proxy
 }
 teardown() { common_teardown; }
 
@@ -41,7 +42,7 @@ ingresses_are() {
 
 # One pass, and nginx if it does not run yet.
 go_live() {
-  "$bin/fetch" >"$dir/snapshot"
+  "$bin/fetch" "$dir/lists-read" >"$dir/snapshot"
   "$bin/route" <"$dir/snapshot" >"$dir/model.json"
   "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >>"$dir/apply.log" 2>&1
   [[ -s $STATE_DIR/run/nginx.pid ]] || nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
@@ -430,7 +431,7 @@ ROWS
   for answer in '' '{}' '<html>' '{"kind":"SecretList","apiVersion":"v1","items":[]}' '{"kind":"SecretList","apiVersion":"v1","metadata":{"resourceVersion":"1","continue":"x"},"items":[]}' \
     "$(jq -c . "$api/secrets" | head -c 400)"; do
     echo "$answer" >"$api/secrets"
-    run --separate-stderr "$bin/fetch"
+    run --separate-stderr "$bin/fetch" "$dir/lists-read"
     assert_equal 1 "$status"
     assert_equal '' "$output"
   done
@@ -470,6 +471,7 @@ ROWS
   assert_equal https://asked.example/x?y "$(ask asked.example:8080 '/x?y' -o /dev/null -w '%{redirect_url}')"
   assert_equal 200 "$(ask_tls asked.example /x -o /dev/null -w '%{http_code}')"
   export SSL_REDIRECT=on
+  rm -r "$dir/lists-read" # as a restart does, which another setting takes
   go_live
   while read -r host expected _; do assert_equal "$host $expected" "$host $(status_of "$host")"; done <<'ROWS'
     plain.example      200

@@ -1,0 +1,128 @@
+# The passes of the loop, one after the other, without nginx: work that stops where nothing has changed
+# leaves the same behind as work that is done from the beginning.
+load helpers
+
+setup() {
+  common_setup
+  answers=$dir/answers
+  mkdir "$answers"
+}
+
+# What is not the loop's own here are the ends of the pipeline: the lists are files, and what would be served is kept.
+use_files() {
+  mkdir -p "$next" "$live"
+  : >"$next/quarantine"
+  open_answer() { # PATH
+    local path=${1%%\?*}
+    exec {answer}<"$answers/${path##*/}"
+    reader=''
+  }
+  apply() { # MODEL
+    cat >"$live/nginx.conf"
+    cp "$1" "$live/model.json"
+  }
+}
+
+# Two pairs that are good, one of a key and another's certificate, and what is none.
+key_pairs() {
+  make_pair "$dir/one" a.example,x.a.example ecdsa
+  make_pair "$dir/two" '*.a.example,b.example' ecdsa
+  jq -n -c --rawfile one_crt "$dir/one.crt" --rawfile one_key "$dir/one.key" --rawfile two_crt "$dir/two.crt" --rawfile two_key "$dir/two.key" \
+    '[{crt: $one_crt, key: $one_key}, {crt: $two_crt, key: $two_key}, {crt: $one_crt, key: $two_key}, {crt: "x", key: "y"}] | map(map_values(@base64))' >"$dir/pairs"
+}
+
+# Prints what the API server says of random clusters (tables/clusters.jq).
+clusters() { # FIRST COUNT CHANGES
+  jq -n -r --argjson first "$1" --argjson count "$2" --argjson changes "$3" --argfile pairs "$dir/pairs" -f "$BATS_TEST_DIRNAME/tables/clusters.jq"
+}
+
+# Fails and shows the differences unless a pass in an empty state folder leaves the same behind.
+assert_same_from_nothing() {
+  mv "$STATE_DIR" "$dir/kept" # the folder's name is part of the configuration
+  mkdir -p "$next" "$live"
+  : >"$next/quarantine"
+  pass
+  diff -r "$live" "$dir/kept/live"
+  rm -r "$STATE_DIR"
+  mv "$dir/kept" "$STATE_DIR"
+}
+
+@test "whatever changes in whatever cluster, passes that stop where nothing has changed leave the same snapshot, model and nginx.conf as one from nothing" {
+  local clusters=${CLUSTERS:-5} changes=${CHANGES:-4} number=$((${FIRST_CLUSTER:-1} - 1)) compared=0
+  key_pairs
+  source "$bin/loop"
+  use_files
+  while read -r name list; do
+    case $name in
+      new)
+        number=$((number + 1))
+        pass
+        ;;
+      changed)
+        pass
+        echo "cluster $number" # shown if it fails
+        assert_same_from_nothing
+        compared=$((compared + 1))
+        ;;
+      *) printf '%s\n' "$list" >"$answers/$name" ;;
+    esac
+  done < <(clusters "$((number + 1))" "$clusters" "$changes")
+  assert_equal "$((clusters * changes))" "$compared"
+}
+
+# --- lists that end too soon
+
+# Large lists, as the API server writes them: in one line.
+large_lists() { # INGRESSES SLICES
+  lists rules | jq -r --argjson ingresses "$1" --argjson slices "$2" '
+    def times($n): . as $items | [range($n) as $i | $items[$i % ($items | length)] | .metadata.name += "-\($i)"];
+    {Ingress: (.ingresses.items | times($ingresses)), IngressClass: .ingressClasses.items, Namespace: [{metadata: {name: "gone"}}], Service: (.services.items | times($ingresses)),
+      EndpointSlice: (.endpointSlices.items | times($slices)), Secret: [range(20) | {metadata: {namespace: "demo", name: "s\(.)"}, data: {"tls.crt": "eA==", "tls.key": "eQ=="}}]}
+    | to_entries[] | "\({Ingress: "ingresses", IngressClass: "ingressclasses", Namespace: "namespaces", Service: "services", EndpointSlice: "endpointslices", Secret: "secrets"}[.key]) \(
+        {kind: "\(.key)List", apiVersion: "v1", metadata: {resourceVersion: "7"}, items: (.value | map({metadata} + .))} | tojson)"' >"$dir/large"
+  while read -r name list; do printf '%s\n' "$list" >"$answers/$name"; done <"$dir/large"
+}
+
+# Reads one list and digests it, as a pass does of all.
+read_and_digest() { # NAME
+  (
+    local -A lists=(["$1"]="/$1")
+    use_folder "$folder"
+    if [[ $1 == secrets ]]; then
+      digest_secrets
+    else
+      read_lists
+      digest_lists
+    fi
+  ) >"$dir/said" 2>&1
+}
+
+# Prints how many bytes of a list to keep: all places near its end, and RANDOM ones.
+cuts() { # BYTES NEAR RANDOM
+  seq "$(($1 > $2 ? $1 - $2 : 0))" "$(($1 - 1))"
+  awk -v bytes="$1" -v count="$3" 'BEGIN { srand(1); for (i = 0; i < count; i++) print int(rand() * bytes) }'
+}
+
+@test "a list that was cut is taken for whole nowhere, and changes nothing" {
+  local name at bytes
+  source "$bin/loop"
+  use_files
+  large_lists "${INGRESSES:-12}" "${SLICES:-20}"
+  folder=$dir/lists
+  export DEFAULT_TLS_SECRET=demo/s0 # so that Secrets are read
+  (fetch "$folder") >"$dir/whole"
+  cp -r "$folder/digest" "$dir/digest"
+  for name in ingresses ingressclasses namespaces services endpointslices secrets; do
+    cp "$folder"/read/* "$folder/new"
+    cp "$answers/$name" "$dir/list"
+    bytes=$(($(wc -c <"$dir/list") - 1)) # all but the end of the line
+    while read -r at; do
+      head -c "$at" "$dir/list" >"$answers/$name"
+      ! read_and_digest "$name" || { echo "$name: taken for whole after $at of $bytes bytes" && false; }
+    done < <(cuts "$bytes" "${LAST_BYTES:-25}" "${RANDOM_CUTS:-15}")
+    diff -r -x '*.new' "$dir/digest" "$folder/digest"
+    cp "$dir/list" "$answers/$name"
+    read_and_digest "$name"
+  done
+  cmp "$dir/whole" <(fetch "$folder")
+}
