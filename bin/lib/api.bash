@@ -77,9 +77,13 @@ open_answer() { # PATH
 
 # Prints what is left of the answer.
 rest_of_answer() {
-  local limit=()
-  [[ -n $has_own_limit ]] || limit=(timeout --foreground -k 1 "$READ_SECONDS")
-  "${limit[@]}" cat <&"$answer" || return
+  if [[ -n $has_limit ]]; then
+    cat <&"$answer" &
+    copying=$!
+    wait "$copying" # which a signal can end, unlike a command in the foreground
+  else
+    timeout --foreground -k 1 "$READ_SECONDS" cat <&"$answer"
+  fi || return
   [[ -z $reader ]] || wait "$reader"
 }
 
@@ -149,8 +153,40 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
   echo "${cause:-the read ended with status $1}"
 }
 
+# --- several lists at the same time, for fetch
+
+# Reads a list into a file of the folder. When it ends, it writes "NAME STATUS" into a pipe, for which one can wait
+# with a limit of time. So one limit does for all reads, without a `timeout` for each.
+start_read() { # NAME PATH
+  [[ -n $ended ]] || exec {ended}<> <(:)
+  (
+    trap 'echo "$name $?" >&"$ended"' EXIT
+    trap '[[ -z $copying ]] || kill "$copying"; exit 124' TERM
+    name=$1 has_limit=yes
+    read_items "$2" "${kinds[$1]}List"
+  ) 2>"$folder/error/$1" >"$folder/new/$1" &
+  reads[$1]=$!
+}
+
+# Waits for all that were started; ends with a sentence for each that failed.
+finish_reads() {
+  local now end name status
+  end=$(($(uptime) + READ_SECONDS + 1)) # ask_proxy gives up first
+  while take_time && ((${#reads[@]} > 0 && now <= end)); do
+    read -r -t 1 name status <&"$ended" || continue
+    unset "reads[$name]"
+    ((status == 0)) || failed+=("cannot read $name: $(why_read_failed "$status" "$folder/error/$name")")
+  done
+  for name in "${!reads[@]}"; do
+    kill "${reads[$name]}" 2>/dev/null || true # it has just ended
+    failed+=("cannot read $name: no answer within $READ_SECONDS s")
+  done
+  ((${#failed[@]} == 0)) || die 1 "${failed[@]}"
+}
+
+declare -A reads=() # NAME: the process of each read that has not ended
 # shellcheck disable=SC2034 # for those who source this
 declare -A lists=() kinds=([ingresses]=Ingress [services]=Service [endpointslices]=EndpointSlice [ingressclasses]=IngressClass [namespaces]=Namespace [secrets]=Secret)
 define_lists
-has_own_limit='' # of time: fetch has one for all its reads
+ended='' has_limit='' copying=''
 use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' answer='' reader='' status=''

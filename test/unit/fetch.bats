@@ -133,6 +133,21 @@ digests_made() {
   assert_fails 'no answer within 1 s'
 }
 
+@test "an answer that stops in its middle is an error, and nothing goes on reading it" {
+  source "$bin/fetch"
+  open_answer() { exec {answer}< <(echo '{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[' && exec sleep 60); }
+  READ_SECONDS=1 use_proxy=yes
+  read_one_list() {
+    local -A lists=([services]=/services)
+    use_folder "$dir/known"
+    read_lists
+  }
+  run read_one_list
+  assert_equal 1 "$status"
+  assert_contains "$output" 'cannot read services: no answer within 1 s'
+  wait_for 3 nothing_is_read
+}
+
 @test "an empty answer is an error" {
   start_api rules
   : >"$api/services"

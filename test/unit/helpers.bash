@@ -138,6 +138,14 @@ apply_with() { # NAME=VALUE [MODEL] <NGINX_CONF
   bash -c 'source "$1" && program=apply && declare -g "$2" && apply "${@:3}"' _ "$bin/apply" "$@"
 }
 
+# Whether no process of a read that was cut off is left. (Other tests have other folders.)
+nothing_is_read() {
+  local process
+  for process in $(pgrep -x cat); do
+    ! grep -qsz "^STATE_DIR=$STATE_DIR\$" "/proc/$process/environ" || return 1
+  done
+}
+
 # Asks nginx as a client of HOST would: method, headers and so on as curl options.
 ask() { # HOST PATH [CURL_OPTION...]
   curl -s --path-as-is --max-time 10 -H "Host: $1" "${@:3}" "http://127.0.0.1:$HTTP_PORT$2"
