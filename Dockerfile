@@ -24,7 +24,7 @@ ARG VERSION=0.9.0
 
 # With PATH, `kubectl exec ... -- fetch` runs a single step. HOME is where kubectl looks for its
 # files: the root file system is read-only in the pod, and /tmp is not.
-# A kubectl here lives for some 50 ms, but for that of doorbell, which has a setting of its own. To
+# A kubectl here lives for some 50 ms, but for that of proxy, which has a setting of its own. To
 # collect garbage in that time was a fifth of its work, so it waits for much memory (GOGC, GOMEMLIMIT).
 ENV BASH_INGRESS_VERSION=$VERSION \
     PATH=/opt/bash-ingress/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \

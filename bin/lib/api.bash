@@ -1,7 +1,7 @@
 # api - how the API server is asked
 #
 # A kubectl takes 30 ms to start, and 50 MB to stay. So one stays beside the loop, `kubectl proxy`
-# (see doorbell), and is asked in plain HTTP over /dev/tcp, since the image has no curl on purpose.
+# (see proxy), and is asked in plain HTTP over /dev/tcp, since the image has no curl on purpose.
 # What is understood of HTTP: a status line, headers, and a body that ends with the connection
 # (RFC 1945, HTTP/1.0).
 #
@@ -92,24 +92,39 @@ rest_of_answer() {
 # (RFC 1945, HTTP/1.0). To compress it would take longer than to send it.
 # Sets status to the first line; fails unless that says 200.
 ask_proxy() { # PATH
-  local port prefix pid began line=''
+  local port prefix pid
   status=''
-  trap '' PIPE                  # it may end just now
-  read -r began _ </proc/uptime # the time of `read -t` is over when the wall clock jumps forward, too
-  {
-    read -r port prefix pid <"$proxy_file" && exec {proxy}<>"/dev/tcp/127.0.0.1/$port" &&
-      printf 'GET %s%s HTTP/1.0\r\nHost: localhost\r\nAccept-Encoding: identity\r\n\r\n' "$prefix" "$1" >&"$proxy"
-  } 2>/dev/null || return
+  trap '' PIPE # it may end just now
+  send_request "$1" && read_header && [[ $status == *' 200 '* ]]
+}
+
+# Fails without a word if there is no proxy, or none any more.
+send_request() { # PATH
+  read -r port prefix pid <"$proxy_file" || return
+  exec {proxy}<>"/dev/tcp/127.0.0.1/$port" || return
+  printf 'GET %s%s HTTP/1.0\r\nHost: localhost\r\nAccept-Encoding: identity\r\n\r\n' "$prefix" "$1" >&"$proxy"
+} 2>/dev/null
+
+# When the wall clock jumps forward, the time of `read -t` is over too (its status is above
+# 128). Then the proxy does not hang.
+read_header() {
+  local now began line='' failure=0
+  take_time
+  began=$now
   until [[ $line == $'\r' ]]; do
-    read -r -t "$READ_SECONDS" line <&"$proxy" || { (($? <= 128 || $(uptime) - ${began%.*} <= READ_SECONDS / 2)) || give_up "$pid" && return 1; }
+    read -r -t "$READ_SECONDS" line <&"$proxy" || failure=$?
+    if ((failure > 128)); then
+      take_time
+      ((now - began <= READ_SECONDS / 2)) || give_up "$pid"
+    fi
+    ((failure == 0)) || return
     status=${status:-${line%$'\r'}}
   done
-  [[ $status == *' 200 '* ]]
 }
 
 # No answer in time (for which timeout's status is 124). If that is the API server's
 # fault, a kubectl says so in the next poll. If the proxy hangs, nobody else would
-# notice; when it has ended, doorbell starts another.
+# notice; when it has ended, process 1 starts another.
 give_up() { # PID
   kill -KILL "$1" 2>/dev/null || true
   exit 124

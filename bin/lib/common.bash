@@ -36,6 +36,11 @@ take_time() {
   now=${now%.*}
 }
 
+# For what ends again and again: prints 1 after 0, then 2, 4, 8, and 10 ever after.
+longer_pause() { # SECONDS
+  echo "$(($1 == 0 ? 1 : $1 < 8 ? $1 * 2 : 10))"
+}
+
 # Whether this failure of THING differs from its last one, times and ports aside: a failure is
 # told when it begins or changes, not every second.
 is_new_failure() { # THING TEXT

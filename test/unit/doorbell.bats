@@ -2,16 +2,21 @@
 load helpers
 setup() { common_setup; }
 teardown() {
-  [[ -z ${doorbell-} ]] || kill -KILL -- "-$doorbell"
+  local group
+  for group in ${proxy-} ${doorbell-}; do kill -KILL -- "-$group" 2>/dev/null || true; done # it may have ended
   common_teardown
 }
 
-# In a process group of its own, as the controller starts it.
-start_doorbell() {
-  mkdir -p "$STATE_DIR/run"
-  setsid "$bin/doorbell" "$STATE_DIR/run/proxy" >"$dir/rings" 2>"$dir/doorbell.log" 3>&- &
-  doorbell=$!
+# Each in a process group of its own, as the controller starts them.
+start_proxy() {
+  setsid "$bin/proxy" "$STATE_DIR/run/proxy" >"$dir/proxy.log" 2>&1 3>&- &
+  proxy=$!
   wait_for 15 test -e "$STATE_DIR/run/proxy"
+}
+
+start_doorbell() {
+  setsid "$bin/doorbell" >"$dir/rings" 2>"$dir/doorbell.log" 3>&- &
+  doorbell=$!
 }
 
 # Prints the status of the answer.
@@ -27,6 +32,7 @@ has_rung() { # TIMES [LINE]
 
 @test "the doorbell rings for what each of the five watches says" {
   start_api rules
+  start_proxy
   start_doorbell
   wait_for 15 has_rung 5 '{' # for events; the rings before them are empty lines
   for kind in 'ingresses\?' 'ingressclasses\?' 'services\?' 'endpointslices\?' 'namespaces\?fieldSelector=status.phase=Terminating&'; do
@@ -36,6 +42,7 @@ has_rung() { # TIMES [LINE]
 
 @test "a watch that ends is begun again" {
   start_api rules
+  start_proxy
   start_doorbell
   wait_for 15 watched_twice
 }
@@ -46,7 +53,7 @@ watched_twice() {
 
 @test "the proxy gives out the lists that decide the routing, what publish and lead look at, and nothing else" {
   start_api rules
-  start_doorbell
+  start_proxy
   assert_equal 200 "$(ask_proxy /apis/networking.k8s.io/v1/ingresses)"
   assert_equal 200 "$(ask_proxy /api/v1/services)"
   assert_equal 404 "$(ask_proxy /api/v1/namespaces/bash-ingress/pods)" # the stand-in has none, but is asked
@@ -66,6 +73,7 @@ watched_twice() {
 @test "with WATCH_NAMESPACE, only that namespace is watched and given out" {
   start_api rules
   export WATCH_NAMESPACE=demo
+  start_proxy
   start_doorbell
   wait_for 15 has_rung 3
   assert_equal 200 "$(ask_proxy /api/v1/namespaces/demo/services)"
@@ -75,7 +83,7 @@ watched_twice() {
 
 @test "the loop's fetch reads by way of the proxy, without a kubectl of its own" {
   start_api rules
-  start_doorbell
+  start_proxy
   "$bin/fetch" >"$dir/by-hand"
   stub kubectl 'exit 1'
   "$bin/fetch" "$dir/known" >"$dir/by-proxy"
@@ -84,7 +92,7 @@ watched_twice() {
 
 @test "lead observes the Lease by way of the proxy, without a kubectl of its own" {
   start_api rules
-  start_doorbell
+  start_proxy
   stub kubectl 'exit 1'
   source "$bin/lead"
   mkdir -p "$folder"
@@ -102,7 +110,7 @@ stub() { # NAME SCRIPT
 
 @test "a fetch by hand asks its own kubectl: the proxy may be one of another cluster" {
   start_api rules
-  start_doorbell
+  start_proxy
   KUBECONFIG=/dev/null run "$bin/fetch"
   assert_equal 1 "$status"
 }
@@ -110,13 +118,16 @@ stub() { # NAME SCRIPT
 @test "by way of the proxy, too, what is not provably whole is an error" {
   start_api rules
   export READ_SECONDS=1
-  start_doorbell
+  start_proxy
   touch "$api/forbidden"
   assert_fails 'not allowed to list'
   rm "$api/forbidden"
   touch "$api/slow"
   assert_fails 'cannot read ingresses: no answer within 1 s'
   rm "$api/slow"
+  kill "$proxy" || true # fetch may have ended it: it took it for one that hangs
+  wait "$proxy" || true
+  start_proxy
   cp "$api/services" "$dir/services"
   : >"$api/services"
   assert_fails 'cannot read services: the answer is no ServiceList'
@@ -140,56 +151,72 @@ assert_fails() { # MESSAGE_PART
 
 @test "what the proxy does not know, fetch asks a kubectl of its own" {
   start_api rules
-  start_doorbell
+  start_proxy
   read -r port prefix pid <"$STATE_DIR/run/proxy"
   echo "$port /another $pid" >"$STATE_DIR/run/proxy" # 404 for every path
   cmp <("$bin/fetch" "$dir/known") "$fixtures/rules/snapshot"
 }
 
-@test "when the proxy ends, fetch does without, until there is another" {
+@test "when kubectl ends, the proxy says why, takes its file away and ends" {
   start_api rules
-  start_doorbell
-  before=$(<"$STATE_DIR/run/proxy")
-  pkill -STOP -s "$doorbell" bash # it would start another at once
-  pkill -KILL -s "$doorbell" kubectl
+  start_proxy
+  read -r _ _ kubectl <"$STATE_DIR/run/proxy"
+  kill -KILL "$kubectl"
+  wait "$proxy" && false
+  [[ ! -e $STATE_DIR/run/proxy ]]
+  grep -q 'proxy: kubectl proxy has ended; until it runs again, changes wait for the next poll' "$dir/proxy.log"
   "$bin/fetch" "$dir/known" >/dev/null
-  pkill -CONT -s "$doorbell" bash
-  wait_for 15 is_another_proxy "$before"
-  assert_equal 200 "$(ask_proxy /api/v1/services)"
 }
 
-@test "a proxy that hangs is ended, and another takes its place" {
+@test "a kubectl that cannot be a proxy says why, by way of the proxy" {
+  stub kubectl "echo 'error: no configuration has been provided'; exit 1"
+  run "$bin/proxy" "$dir/proxy"
+  assert_equal 1 "$status"
+  assert_contains "$output" 'kubectl proxy has ended: error: no configuration has been provided'
+}
+
+@test "a proxy that hangs is ended" {
   start_api rules
   export READ_SECONDS=1
-  start_doorbell
-  before=$(<"$STATE_DIR/run/proxy")
-  kill -STOP "${before##* }"
-  "$bin/fetch" "$dir/known" >/dev/null || true # a watch may have noticed before
-  wait_for 15 is_another_proxy "$before"
+  start_proxy
+  read -r _ _ kubectl <"$STATE_DIR/run/proxy"
+  kill -STOP "$kubectl"
+  "$bin/fetch" "$dir/known" >/dev/null || true # it kills it, and fails
+  wait "$proxy" && false
   cmp <("$bin/fetch" "$dir/known") "$fixtures/rules/snapshot"
 }
 
-@test "a doorbell that is run by hand leaves that of the controller alone, and nothing behind" {
+@test "a doorbell without a proxy says what to start, and rings once there is one" {
   start_api rules
   start_doorbell
-  before=$(<"$STATE_DIR/run/proxy")
-  "$bin/doorbell" >"$dir/rings-by-hand" 3>&- &
-  by_hand=$!
-  wait_for 15 test -s "$dir/rings-by-hand"
-  assert_equal "$before" "$(<"$STATE_DIR/run/proxy")"
-  of_hand=$(pgrep -P "$by_hand" kubectl)
-  kill -TERM "$by_hand"
-  wait "$by_hand" || true
-  wait_for 15 test ! -e "/proc/$of_hand"
+  wait_for 15 grep -q "To start one by hand: proxy $STATE_DIR/run/proxy &" "$dir/doorbell.log"
+  assert_equal '' "$(<"$dir/rings")"
+  start_proxy
+  wait_for 5 has_rung 5 ''
 }
 
-is_another_proxy() { # OLD_ONE
-  [[ -s $STATE_DIR/run/proxy && $(<"$STATE_DIR/run/proxy") != "$1" ]]
+@test "proxy and doorbell by hand leave those of the controller alone, and nothing behind" {
+  start_api rules
+  start_proxy
+  before=$(<"$STATE_DIR/run/proxy")
+  "$bin/proxy" "$dir/proxy" 3>&- &
+  by_hand=$!
+  "$bin/doorbell" "$dir/proxy" >"$dir/rings" 3>&- &
+  bell_by_hand=$!
+  wait_for 15 has_rung 5 '{'
+  assert_equal "$before" "$(<"$STATE_DIR/run/proxy")"
+  children=$(pgrep -P "$by_hand,$bell_by_hand")
+  (($(wc -w <<<"$children") == 6)) # a kubectl, and five watches
+  kill -TERM "$bell_by_hand" "$by_hand"
+  wait "$bell_by_hand" "$by_hand" || true
+  for child in $children; do wait_for 15 test ! -e "/proc/$child"; done
+  [[ ! -e $dir/proxy ]]
 }
 
 @test "that a watch is not allowed is told once for each kind" {
   start_api rules
   touch "$api/forbidden"
+  start_proxy
   start_doorbell
   wait_for 30 refused_twice
   assert_equal 5 "$(wc -l <"$dir/doorbell.log")"
@@ -198,19 +225,6 @@ is_another_proxy() { # OLD_ONE
 
 refused_twice() {
   (($(grep -c 'limit=1 HTTP/1.1" 403' "$dir/api.access") >= 10))
-}
-
-@test "a kubectl that cannot be a proxy is told once, and tried again" {
-  stub kubectl "echo >>$dir/tried; echo 'error: no configuration has been provided'; exit 1"
-  setsid "$bin/doorbell" >"$dir/rings" 2>"$dir/doorbell.log" 3>&- &
-  doorbell=$!
-  wait_for 15 tried_again
-  assert_equal 1 "$(grep -c 'kubectl proxy has ended' "$dir/doorbell.log")"
-  grep -q 'no configuration has been provided' "$dir/doorbell.log"
-}
-
-tried_again() {
-  (($(wc -l <"$dir/tried") >= 3))
 }
 
 @test "a ring ends the loop's pause" {

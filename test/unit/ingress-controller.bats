@@ -191,6 +191,44 @@ serves_no_hash() {
   wait_for 15 served fruit.example /apple 'No rule of an Ingress matches'
 }
 
+@test "a proxy that was killed, or hangs, is started again, and a change is seen at once again" {
+  start_pods
+  start_api rules
+  start_controller POLL_SECONDS=600 READ_SECONDS=1
+  for signal in KILL STOP; do
+    wait_for 15 test -e "$STATE_DIR/run/proxy"
+    before=$(<"$STATE_DIR/run/proxy")
+    kill "-$signal" "${before##* }"
+    [[ $signal == KILL ]] || echo >"$STATE_DIR/run/bell" # the poll notices
+    wait_for 15 is_another_proxy "$before"
+    : >"$dir/api.access"
+    wait_for 5 watched 5
+    cluster_is rules ".ingresses.items[0].spec.rules[0].host = \"${signal,,}.example\""
+    wait_for 15 served "${signal,,}.example" /apple apple-
+  done
+  (($(grep -c 'proxy ended; starting it again' "$dir/controller.log") >= 2))
+}
+
+is_another_proxy() { # OLD_ONE
+  [[ -s $STATE_DIR/run/proxy && $(<"$STATE_DIR/run/proxy") != "$1" ]]
+}
+
+watched() { # TIMES
+  (($(grep -c '&watch=1 HTTP/1.1" 200' "$dir/api.access") >= $1))
+}
+
+@test "what ends again and again is started after longer and longer pauses, which delay nothing else" {
+  start_api rules
+  mkdir "$dir/path"
+  printf '#!/bin/sh\n[ "$1" != proxy ] || exit 1\nexec %s "$@"\n' "$(command -v kubectl)" >"$dir/path/kubectl"
+  chmod +x "$dir/path/kubectl"
+  start_controller PATH="$dir/path:$PATH"
+  wait_for 30 logged 'proxy ended; starting it again in 4 s'
+  kill -KILL "$(pgrep -P "$controller" -f bin/loop)"
+  wait_for 3 logged 'loop ended; starting it again in 0 s'
+  assert_equal 1 "$(grep -c 'starting it again in 4 s' "$dir/controller.log")"
+}
+
 @test "SIGTERM ends readiness first, then serves on, then leaves nothing behind" {
   start_pods
   start_api rules
