@@ -237,17 +237,16 @@ ROWS
 }
 
 @test "a payload in a value changes nothing but its own Ingress" {
-  local payload
-  annotated() { # VALUE
-    printf '1\twhitelist-source-range=%s\n2\t-\n' "$1" >"$dir/rows"
-    snapshot_of annotations --rawfile rows "$dir/rows" | "$bin/route" | "$bin/render" | sed -E '/annotated-row-1"/ s/return 503 "[^"]*"/503/; /config-hash|return 200/d'
+  local payloads=('127.0.0.1;} } http { server {' '127.0.0.1";allow all;#' "127.0.0.1';deny" '127.0.0.1\n;allow all' '$remote_addr'
+    '127.0.0.1\\"' '\0' '127.0.0.1\0' '{}' "$(printf '%0100000d' 0)" "$(printf '127.%s.0/24,' {0..3}.{0..255})127.0.0.2")
+  annotated() { # VALUE...   an Ingress for each, and one without
+    printf '%s\n' "$@" | awk '{ print NR "\twhitelist-source-range=" $0 } END { print "0\t-" }' >"$dir/rows"
+    snapshot_of annotations --rawfile rows "$dir/rows" | "$bin/route" | "$bin/render" | sed -E '/annotated-row-[1-9][0-9]*"/ s/return 503 "[^"]*"/503/; /config-hash|return 200/d'
   }
-  annotated wrong >"$dir/expected"
-  for payload in '127.0.0.1;} } http { server {' '127.0.0.1";allow all;#' "127.0.0.1';deny" '127.0.0.1\n;allow all' '$remote_addr' \
-    '127.0.0.1\\"' '\0' '127.0.0.1\0' '{}' "$(printf '%0100000d' 0)" "$(printf '127.%s.0/24,' {0..3}.{0..255})127.0.0.2"; do
-    annotated "$payload" >"$dir/actual"
-    diff "$dir/expected" "$dir/actual"
-  done
+  annotated "${payloads[@]/*/wrong}" >"$dir/expected"
+  assert_equal "${#payloads[@]}" "$(grep -oE 'annotated-row-[1-9][0-9]*"; 503' "$dir/expected" | sort -u | wc -l)"
+  annotated "${payloads[@]}" >"$dir/actual"
+  diff "$dir/expected" "$dir/actual"
 }
 
 @test "a protection that loses its path to an older Ingress is told that it is not in force there" {
