@@ -128,7 +128,9 @@ serve_lists() {
 serve_snapshot() {
   [[ ! -s $STATE_DIR/run/nginx.pid ]] || { kill -TERM "$(<"$STATE_DIR/run/nginx.pid")" && wait_for 15 test ! -e "$STATE_DIR/run/nginx.pid"; }
   "$bin/route" >"$dir/model.json"
+  use_known_keys
   "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >"$dir/apply.log" 2>&1
+  [[ -e $BATS_FILE_TMPDIR/keys ]] || cp -rp "$STATE_DIR/keys" "$BATS_FILE_TMPDIR"
   nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
   wait_for 15 curl -sf "localhost:$ADMIN_PORT/healthz"
 }
@@ -144,6 +146,13 @@ nothing_is_read() {
   for process in $(pgrep -x cat); do
     ! grep -qsz "^STATE_DIR=$STATE_DIR\$" "/proc/$process/environ" || return 1
   done
+}
+
+# The default certificate is made once for a file of tests: openssl takes longer than nginx.
+use_known_keys() {
+  [[ -e $BATS_FILE_TMPDIR/keys && ! -e $STATE_DIR/keys ]] || return 0
+  mkdir -p "$STATE_DIR"
+  cp -rp "$BATS_FILE_TMPDIR/keys" "$STATE_DIR"
 }
 
 # Asks nginx as a client of HOST would: method, headers and so on as curl options.
@@ -185,6 +194,11 @@ rows() {
 # Prints the fixture "rules" with other contents: what a table's jq program makes of ARGs.
 lists_of() { # TABLE [JQ_OPTION...]
   jq -f "$BATS_TEST_DIRNAME/tables/$1.jq" "${@:2}" "$fixtures/rules/lists.json"
+}
+
+# The snapshot that is made of them.
+snapshot_of() { # TABLE [JQ_OPTION...]
+  "$fixtures/snapshot" "$(<"$BATS_TEST_DIRNAME/tables/$1.jq")" "${@:2}" <"$fixtures/rules/lists.json"
 }
 
 # Prints the problems of the objects that belong to that row, which have its number
@@ -252,16 +266,26 @@ be_the_proxy() {
 }
 
 # Each list as the API server writes it: in one line, with a new resourceVersion.
-cluster_is() { # FIXTURE [EDIT]
+cluster_is() { # FIXTURE [EDIT] [JQ_OPTION...]
   local kind list
   revision=$((${revision:-1000} + 1))
-  jq -r "${@:3}" --arg revision "$revision" "${2:-.}"' |
-    {ingresses, ingressclasses: .ingressClasses, namespaces: .terminatingNamespaces, services, endpointslices: .endpointSlices}
-    | to_entries[] | .key, (.value | {kind, apiVersion, metadata: {resourceVersion: $revision}, items: (.items | map({metadata} + .))} | tojson)' "$fixtures/$1/lists.json" >"$dir/lists"
   while read -r kind && IFS= read -r list; do
-    printf '%s\n' "$list" >"$api/new"
+    printf '%s\n' "${list/REVISION/$revision}" >"$api/new"
     mv "$api/new" "$api/$kind"
-  done <"$dir/lists"
+  done < <(if (($# > 1)); then answers_of "$@"; else cat "$(known_answers "$1")"; fi)
+}
+
+answers_of() { # FIXTURE [EDIT] [JQ_OPTION...]
+  jq -r "${@:3}" "${2:-.}"' |
+    {ingresses, ingressclasses: .ingressClasses, namespaces: .terminatingNamespaces, services, endpointslices: .endpointSlices}
+    | to_entries[] | .key, (.value | {kind, apiVersion, metadata: {resourceVersion: "REVISION"}, items: (.items | map({metadata} + .))} | tojson)' "$fixtures/$1/lists.json"
+}
+
+# Most tests begin with a fixture as it is: its answers are made once for a file of tests.
+known_answers() { # FIXTURE
+  local known=$BATS_FILE_TMPDIR/answers-$1
+  [[ -e $known ]] || answers_of "$1" >"$known"
+  echo "$known"
 }
 
 # --- the clock

@@ -12,7 +12,7 @@ teardown() { common_teardown; }
 assert_annotations() {
   local number annotations answer problem url actual
   rows | awk -F '\t' -v OFS='\t' '{ print NR, $0 }' >"$dir/rows"
-  lists_of annotations --rawfile rows "$dir/rows" | serve_lists
+  snapshot_of annotations --rawfile rows "$dir/rows" | serve_snapshot
   cut -f 1 "$dir/rows" | urls_of_rows >"$dir/urls"
   statuses_of_urls <"$dir/urls" >"$dir/statuses"
   paste "$dir/urls" "$dir/statuses" >"$dir/actual"
@@ -49,7 +49,7 @@ status_of() { # NUMBER PATH [CURL_OPTION...]
 assert_clients() {
   local number annotations client answer
   rows | awk -F '\t' -v OFS='\t' '{ print NR, $0 }' >"$dir/rows"
-  lists_of annotations --rawfile rows "$dir/rows" | serve_lists
+  snapshot_of annotations --rawfile rows "$dir/rows" | serve_snapshot
   while IFS=$'\t' read -r number annotations client answer; do
     [[ $client != *:* || -e /proc/net/if_inet6 ]] || continue
     assert_row "$answer" "$(status_from "$client" "$number")" "$annotations" "$client"
@@ -149,7 +149,7 @@ ROWS
     force-ssl-redirect=2                       503
     force-ssl-redirect=yes; ssl-redirect=true  503
 ROWS
-  lists_of annotations --arg rows "$(printf '%s\n' {1,t,T,true,True,TRUE} | awk '{ print NR "\tforce-ssl-redirect=" $0 }')" | digest_lists | "$bin/route" |
+  snapshot_of annotations --arg rows "$(printf '%s\n' {1,t,T,true,True,TRUE} | awk '{ print NR "\tforce-ssl-redirect=" $0 }')" | "$bin/route" |
     assert_json '[.servers[] | select(.host != "") | [.locations[].redirect] | unique]' '[[true],[true],[true],[true],[true],[true]]'
 }
 
@@ -217,7 +217,7 @@ ROWS
 }
 
 @test "who is turned away is told so in plain text, before any redirect, over HTTP/2 too, and it does not count what the client says" {
-  lists_of annotations --arg rows $'1\tdenylist-source-range=127.0.0.1; force-ssl-redirect=true' | serve_lists
+  snapshot_of annotations --arg rows $'1\tdenylist-source-range=127.0.0.1; force-ssl-redirect=true' | serve_snapshot
   assert_equal 'This path is not open to your address, 127.0.0.1.' "$(ask row-1.example /prefix -H 'X-Forwarded-For: 10.0.0.1' -H 'X-Real-IP: 10.0.0.1')"
   assert_equal 'text/plain 403' "$(ask row-1.example /exact -o /dev/null -w '%{content_type} %{http_code}')"
   # nginx of this machine may be too old for HTTP/2 here; the image's is not
@@ -237,17 +237,16 @@ ROWS
 }
 
 @test "a payload in a value changes nothing but its own Ingress" {
-  local payload
-  annotated() { # VALUE
-    printf '1\twhitelist-source-range=%s\n2\t-\n' "$1" >"$dir/rows"
-    lists_of annotations --rawfile rows "$dir/rows" | digest_lists | "$bin/route" | "$bin/render" | sed -E '/annotated-row-1"/ s/return 503 "[^"]*"/503/; /config-hash|return 200/d'
+  local payloads=('127.0.0.1;} } http { server {' '127.0.0.1";allow all;#' "127.0.0.1';deny" '127.0.0.1\n;allow all' '$remote_addr'
+    '127.0.0.1\\"' '\0' '127.0.0.1\0' '{}' "$(printf '%0100000d' 0)" "$(printf '127.%s.0/24,' {0..3}.{0..255})127.0.0.2")
+  annotated() { # VALUE...   an Ingress for each, and one without
+    printf '%s\n' "$@" | awk '{ print NR "\twhitelist-source-range=" $0 } END { print "0\t-" }' >"$dir/rows"
+    snapshot_of annotations --rawfile rows "$dir/rows" | "$bin/route" | "$bin/render" | sed -E '/annotated-row-[1-9][0-9]*"/ s/return 503 "[^"]*"/503/; /config-hash|return 200/d'
   }
-  annotated wrong >"$dir/expected"
-  for payload in '127.0.0.1;} } http { server {' '127.0.0.1";allow all;#' "127.0.0.1';deny" '127.0.0.1\n;allow all' '$remote_addr' \
-    '127.0.0.1\\"' '\0' '127.0.0.1\0' '{}' "$(printf '%0100000d' 0)" "$(printf '127.%s.0/24,' {0..3}.{0..255})127.0.0.2"; do
-    annotated "$payload" >"$dir/actual"
-    diff "$dir/expected" "$dir/actual"
-  done
+  annotated "${payloads[@]/*/wrong}" >"$dir/expected"
+  assert_equal "${#payloads[@]}" "$(grep -oE 'annotated-row-[1-9][0-9]*"; 503' "$dir/expected" | sort -u | wc -l)"
+  annotated "${payloads[@]}" >"$dir/actual"
+  diff "$dir/expected" "$dir/actual"
 }
 
 @test "a protection that loses its path to an older Ingress is told that it is not in force there" {

@@ -31,7 +31,7 @@ assert_together() {
   local number ingresses request answer problem actual
   cat >"$dir/together"
   sort -u -t $'\t' -k 1,2 "$dir/together" >"$dir/different"
-  lists_of rules --rawfile rows "$dir/different" | serve_lists
+  snapshot_of rules --rawfile rows "$dir/different" | serve_snapshot
   while IFS=$'\t' read -r number _ request _; do
     row_request "$number" "$request"
   done <"$dir/together" | who_answers_each >"$dir/answers"
@@ -49,7 +49,7 @@ assert_classes() {
   rows >"$dir/rows"
   while read -r all; do
     awk -F '\t' -v classes="$all" '$1 == classes { print NR "\t" $0 }' "$dir/rows" >"$dir/together"
-    lists_of classes --rawfile rows "$dir/together" | serve_lists
+    snapshot_of classes --rawfile rows "$dir/together" | serve_snapshot
     sed -E 's|^([0-9]+).*|class-\1.example\t/|' "$dir/together" | who_answers_each >"$dir/answers"
     while IFS=$'\t' read -r _ classes ingress answer && read -r actual <&4; do
       assert_row "$answer" "$actual" "$classes" "$ingress"

@@ -1,8 +1,19 @@
 # Which certificate a client gets, with real nginx, and what becomes of the private keys.
 load helpers
 
+# What every test begins with, the fixture as a pass of the loop has digested it.
+setup_file() {
+  common_setup "$BATS_FILE_TMPDIR/first"
+  mkdir "$dir"
+  start_api rules
+  be_the_proxy
+  "$bin/fetch" "$BATS_FILE_TMPDIR/lists-read" >/dev/null
+  end_servers
+}
+
 setup() {
   common_setup
+  cp -r "$BATS_FILE_TMPDIR/lists-read" "$dir"
   start_pods
   start_api rules
   be_the_proxy
