@@ -104,6 +104,8 @@ def protection:
 
 # --- problems
 
+def supported_conveniences: ["backend-protocol"];
+
 # input: an Ingress / output: a problem {reason, message} for what is not as its annotations say: if it is closed, and for
 # each convenience that it does not get
 def annotation_problems($closed):
@@ -112,6 +114,6 @@ def annotation_problems($closed):
     ( annotation("backend-protocol") | values
       | select(strings // "" | ascii_upcase | IN("HTTP", "HTTPS", "GRPC", "GRPCS") | not)
       | {reason: "AnnotationRefused", message: "the annotation \(prefix)backend-protocol is \(quoted), and possible are HTTP, HTTPS, GRPC and GRPCS"} ),
-    ( [annotation_names[] | select(class == "convenience")] - ["backend-protocol"]
+    ( [annotation_names[] | select(class == "convenience")] - supported_conveniences
       | select(length > 0)
       | {reason: "AnnotationNotSupported", message: "these annotations of ingress-nginx have no effect here: \(.[:10] | map(quoted) | join(", "))\(if length > 10 then " and others" else "" end)"} );

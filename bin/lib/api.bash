@@ -173,7 +173,9 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
 # Reads a list into a file of the folder. When it ends, it writes "NAME STATUS" into a pipe, for which one can wait
 # with a limit of time. So one limit does for all reads, without a `timeout` for each.
 start_read() { # NAME PATH
-  [[ -n $ended ]] || exec {ended}<> <(:)
+  if [[ -z $ended ]]; then
+    exec {ended}<> <(:) # a pipe, open at both ends
+  fi
   (
     trap 'echo "$name $?" >&"$ended"' EXIT
     trap '[[ -z $copying ]] || kill "$copying"; exit 124' TERM

@@ -17,9 +17,10 @@ def listed($verb):
 def asked:
   .networks as $networks
   | [.servers[]? | .host as $host | .locations[] | select(.ingress)
-     | {ingress, asks: [$host, .path, .pathType, .redirect, .protocol, .service, .port,
-                        (.allow | values | $networks[. - 1]), (.deny | values | $networks[. - 1]),
-                        (select(.status != 503 or (.service | not)) | .message)]}]
+     | {ingress, asks: ({$host} + . | del(.upstream, .ingress)
+                        | if .service and .status == 503 then del(.status, .reason, .message) else . end
+                        | if .allow then .allow |= $networks[. - 1] else . end
+                        | if .deny then .deny |= $networks[. - 1] else . end)}]
   | group_by(.ingress) | map({(.[0].ingress): map(.asks)}) | add // {};
 
 # input: a model / output: {"namespace/name:port": ["address:port", ...], ...}

@@ -7,7 +7,7 @@
 include "items";
 include "allow";
 
-# input: an Endpoint / output: its addresses that are some
+# input: an Endpoint / output: its valid addresses
 def addresses($type):
   .addresses[]?
   | if $type == "IPv4" and is_ipv4 then .
@@ -26,7 +26,7 @@ each_item("EndpointSlice";
             ports: ([.ports[]? | select(.port | is_port) | {(.name // ""): .port}] | add // {}),
             # no condition counts as ready (EndpointConditions in discovery.k8s.io/v1)
             ready: [.endpoints[]? | select(.conditions.ready != false) | addresses($type)],
-            # what ends but still serves is for when nothing is ready, as kube-proxy has it
+            # pods that are ending but still serve are used only if none is ready, as kube-proxy does
             ending: [.endpoints[]? | select(.conditions.ready == false and .conditions.serving == true and .conditions.terminating == true) | addresses($type)]
           }
       end)

@@ -14,7 +14,7 @@
 #
 # host "" is any host that no other server has. pathType is Exact, Prefix, or Default, which is ours and not the API's:
 # what no path of the host matches. $closed is a sentence if the Ingress must not be served (annotations.jq), else null.
-# (jq 1.8 crashes unless a file is included after those that include it.)
+# (jq 1.8 crashes if a file is included before the files that include it, too.)
 include "annotations";
 include "networks";
 include "items";
@@ -39,15 +39,15 @@ def is_ours($ours; $default):
   (.spec.ingressClassName // .metadata.annotations["kubernetes.io/ingress.class"]) as $named
   | if $named == null then $default else $ours[$named] end;
 
-# --- claims
+# --- claims (and problems among them, which have no host)
 
 # output: why a part of an Ingress is not served as it says
 def problem($reason; $message): {problem: {$reason, $message}};
 
-# output: what a claim has that no pod answers
+# output: the part of a claim that we answer with an error ourselves
 def error_answer($status; $reason; $message): {$status, $reason, $message};
 
-# input: an IngressBackend, or null / output: what a claim has of it; a Service is one of the Ingress's own namespace
+# input: an IngressBackend, or null / output: the part of a claim that comes from it; a Service is one of the Ingress's own namespace
 def backend($namespace; $closed):
   if $closed then error_answer(503; "ProtectionNotAvailable"; $closed)
   elif .service == null then error_answer(501; "ResourceBackendNotServed"; "a resource cannot be the backend here, only a Service can")

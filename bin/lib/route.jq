@@ -26,12 +26,12 @@
 # Read it from the end. What an Ingress asks for goes through four stages:
 #
 #   claim     {ingress, host, path, pathType, service, port, ...}         an Ingress asks for this
-#   answered  {..., upstream, port: PORT} or {..., status, reason, message}     these pods answer, or we do
+#   answered  {..., upstream, port: PORT} or {..., status, reason, message}     this Service answers, or we do
 #   winner    an answered claim that has its host, path and type to itself
-#   location  what the model shows of a winner
+#   location  what the model shows of a winner; if its Service has no ready pod, we answer
 #
 # and at each stage it may become a problem: {ingress, reason, message}. The certificates go a way of their own (tls.jq).
-# (jq 1.8 crashes unless a file is included after those that include it.)
+# (jq 1.8 crashes if a file is included before the files that include it, too.)
 include "tls";
 include "allow";
 
@@ -43,7 +43,7 @@ def problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message
 # input: [digest of an Ingress] / output: the same, the oldest first
 #
 # A namespace that is being deleted keeps its Ingresses until its pods have ended (since Kubernetes 1.33), which may
-# be half a minute. They give way to all others, whatever their age.
+# be half a minute. They give way to all others, whatever their age: false sorts before true.
 def by_age($terminating):
   sort_by((.ingress | split("/")) as $key | [$terminating[$key[0]] // false, .created, $key[0], $key[1]]);
 
@@ -59,10 +59,10 @@ def claims($numbers):
 # input: a claim / output: the same, answered by an error of ours
 def answered_by_us($status; $reason; $message): del(.port) + {$status, $reason, $message};
 
-# input: a claim / output: it with who answers; a default that is not given stays without an answer, which is a 404
+# input: a claim / output: it with who answers; without a default backend it stays unanswered, which is a 404
 #
 # The name of an upstream starts with what is most often different, the Service: nginx
-# looks for it among all of them, letter by letter, and 5,000 take it half as long again otherwise.
+# compares names letter by letter, and would take half as long again to load 5,000 of them otherwise.
 def answered($services):
   if .service == null then . # the digest has said with which error, if with any
   else
@@ -102,6 +102,8 @@ def first_wins:
 # Of a path and a longer one, the longer decides; of the same, Exact does.
 # What no path matches goes to the default backend of the oldest Ingress that
 # has rules for the host and gives one, never to another host's rules.
+# (group_by keeps the order within a group, so the oldest stays first; and sorts
+# by the list, so that longer paths come first, and "Exact" before "Prefix".)
 def winners:
   map(select(.pathType != "Default")) as $paths
   | map(select(.pathType == "Default")) as $defaults

@@ -10,7 +10,7 @@ def port: {port, name: (.name // "")} + if (.protocol // "TCP") == "TCP" then {}
 
 # input: [PORT] / output: {numbers, names}
 #
-# A number may stand there for TCP and for UDP: then TCP is meant, so it comes last.
+# A number may stand there for TCP and for UDP: then TCP is meant, so it comes last: of equal keys, `add` keeps the last.
 def ports:
   map(select(.protocol)) + map(select(.protocol | not))
   | {numbers: (map({"\(.port)": .}) | add // {}), names: (map(select(.name != "") | {(.name): .}) | add // {})};

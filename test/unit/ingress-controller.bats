@@ -202,7 +202,7 @@ serves_no_hash() {
     [[ $signal == KILL ]] || echo >"$STATE_DIR/run/bell" # the poll notices
     wait_for 15 is_another_proxy "$before"
     : >"$dir/api.access"
-    wait_for 5 watched 5
+    wait_for 15 watched 5
     cluster_is rules ".ingresses.items[0].spec.rules[0].host = \"${signal,,}.example\""
     wait_for 15 served "${signal,,}.example" /apple apple-
   done
