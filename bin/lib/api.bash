@@ -177,9 +177,9 @@ start_read() { # NAME PATH
     exec {ended}<> <(:) # a pipe, open at both ends
   fi
   (
-    trap 'echo "$name $?" >&"$ended"' EXIT
+    trap 'echo "$reading $?" >&"$ended"' EXIT
     trap '[[ -z $copying ]] || kill "$copying"; exit 124' TERM
-    name=$1 has_limit=yes
+    reading=$1 has_limit=yes # "name" is a local variable of the caller, and gone when the trap runs
     read_items "$2" "${kinds[$1]}List"
   ) 2>"$folder/error/$1" >"$folder/new/$1" &
   reads[$1]=$!
@@ -188,22 +188,23 @@ start_read() { # NAME PATH
 # Waits for all that were started; ends with a sentence for each that failed.
 finish_reads() {
   local now end name status
+  local -A statuses=()
   end=$(($(uptime) + READ_SECONDS + 1)) # ask_proxy gives up first
-  while take_time && ((${#reads[@]} > 0 && now <= end)); do
-    read -r -t 1 name status <&"$ended" || continue
-    unset "reads[$name]"
-    ((status == 0)) || failed+=("cannot read $name: $(why_read_failed "$status" "$folder/error/$name")")
+  while take_time && ((${#statuses[@]} < ${#reads[@]} && now <= end)); do
+    if read -r -t 1 name status <&"$ended"; then statuses[$name]=$status; fi
   done
   for name in "${!reads[@]}"; do
-    kill "${reads[$name]}" 2>/dev/null || true # it has just ended
-    failed+=("cannot read $name: no answer within $READ_SECONDS s")
+    status=${statuses[$name]-124}
+    [[ -v statuses[$name] ]] || kill "${reads[$name]}" 2>/dev/null || true # it has just ended
+    ((status == 0)) || failed+=("cannot read $name: $(why_read_failed "$status" "$folder/error/$name")")
   done
+  reads=()
   ((${#failed[@]} == 0)) || die 1 "${failed[@]}"
 }
 
-declare -A reads=() # NAME: the process of each read that has not ended
+declare -A reads=() # NAME: the process of each read that was started
 # shellcheck disable=SC2034 # for those who source this
 declare -A lists=() kinds=([ingresses]=Ingress [services]=Service [endpointslices]=EndpointSlice [ingressclasses]=IngressClass [namespaces]=Namespace [secrets]=Secret)
 define_lists
-ended='' has_limit='' copying=''
+ended='' reading='' has_limit='' copying=''
 use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' answer='' reader='' status=''

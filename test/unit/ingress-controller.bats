@@ -89,6 +89,7 @@ failed_since() { # POLLS
   ((told <= 2)) # of the first of these polls, only some reads may have failed
   wait_for 30 failed_since 6
   assert_equal "$told" "$(grep -c 'this poll failed in fetch' "$dir/controller.log")"
+  logged 'not allowed to list'
   rm "$api/forbidden"
   wait_for 15 logged 'the poll succeeds again'
 }
