@@ -58,7 +58,7 @@ reads_and_bytes() {
   assert_equal "$workers" "$(pgrep -P "$(<"$STATE_DIR/run/nginx.pid")")"
 }
 
-@test "the addresses that are written into Ingresses cost no routing anew, and are no change that the log tells of" {
+@test "the addresses that are written into Ingresses cost no routing, and the log tells of no change" {
   start_api rules
   count_programs jq
   start_controller PATH="$dir/path:$PATH" LEASE_SECONDS=600

@@ -84,7 +84,7 @@ assert_requests() {
     POST /apple HTTP/1.1|H|X-A: b| Transfer-Encoding: chunked|Content-Length: 3||abc             400
     POST /apple HTTP/1.1|H|Transfer-Encoding:| chunked|Content-Length: 3||abc                    400
     POST /apple HTTP/1.1|H|X-A: b\rTransfer-Encoding: chunked|Content-Length: 3||abc             400
-    # these mean one thing to nginx, and it says it anew to the pod
+    # these mean one thing to nginx, and it says them again to the pod
     POST /apple HTTP/1.1|H|Transfer_Encoding: chunked|Content-Length: 3||abc                     200 200  POST /apple fruit.example
     POST /apple HTTP/1.1|H|Transfer-Encoding: chunked||3;a=b|abc|0||                             200 200  POST /apple fruit.example
     POST /apple HTTP/1.1|H|Transfer-Encoding: chunked||3|abc|0|X-Smuggled: x||                   200 200  POST /apple fruit.example

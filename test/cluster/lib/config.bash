@@ -1,4 +1,4 @@
-# The components' keys, certificates and configuration files, made anew at each `up`.
+# The components' keys, certificates and configuration files, new at each `up`.
 
 configure_components() {
   say 'making certificates and configuration'
