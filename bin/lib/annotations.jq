@@ -49,6 +49,13 @@ def redirected_hosts($default):
 def is_redirected($redirected):
   $redirected != {} and ($redirected["*"] or $redirected[.] or $redirected[as_wildcard]);
 
+def sharing: "bash-ingress.local/share-host-with";
+
+# input: an Ingress / output: [namespace, ...] that may have rules for its hosts, "*" for all; null if it does not say (ownership.jq)
+def shared_with:
+  .metadata.annotations[sharing]
+  | if type == "string" then [split(",")[] | gsub("\\s+"; "")][:1000] else null end;
+
 # --- protection
 
 # input: the name of an annotation after the prefix / output: its class
@@ -114,6 +121,8 @@ def annotation_problems($closed):
     ( annotation("backend-protocol") | values
       | select(strings // "" | ascii_upcase | IN("HTTP", "HTTPS", "GRPC", "GRPCS") | not)
       | {reason: "AnnotationRefused", message: "the annotation \(prefix)backend-protocol is \(quoted), and possible are HTTP, HTTPS, GRPC and GRPCS"} ),
+    ( shared_with // [] | map(select(. != "*" and (is_name | not)))[:1][]
+      | {reason: "AnnotationRefused", message: "the annotation \(sharing) has \(quoted), and possible are names of namespaces with commas between, or *"} ),
     ( [annotation_names[] | select(class == "convenience")] - supported_conveniences
       | select(length > 0)
       | {reason: "AnnotationNotSupported", message: "these annotations of ingress-nginx have no effect here: \(.[:10] | map(quoted) | join(", "))\(if length > 10 then " and others" else "" end)"} );

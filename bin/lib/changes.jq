@@ -47,15 +47,18 @@ def changes($old; $new):
     ]
   | if length == 0 then "settings or templates changed" else join("; ") end;
 
-# input: [problem] / output: {"the problem as a sentence": true, ...}: a set, for quick look-ups
+# input: [problem] / output: {"the problem as a sentence": how many its namespace has, ...}
 def sentences:
-  map({("\(if .ingress then "Ingress \(.ingress): " else "" end)\(.message) (\(.reason))"): true}) | add // {};
+  group_by(.ingress // "" | split("/")[0])
+  | map(length as $number | .[] | {("\(if .ingress then "Ingress \(.ingress): " else "" end)\(.message) (\(.reason))"): $number})
+  | add // {};
 
-# output: the problems that came and went; $old and $new are sets of sentences
+# output: the problems that came and went; $old and $new are what `sentences` says. Of too many, those of namespaces with few.
 def problems($old; $new):
-  [ ($new | keys[] | select($old[.] == null)),
-    ($old | keys[] | select($new[.] == null) | "solved: \(.)")
+  [ ($new | to_entries[] | select($old[.key] == null)),
+    ($old | to_entries[] | select($new[.key] == null) | .key |= "solved: \(.)")
   ]
+  | sort_by(.value) | map(.key)
   | .[:$most][], (length - $most | select(. > 0) | "and \(.) problems more");
 
 . as $old | input as $new

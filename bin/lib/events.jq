@@ -21,7 +21,6 @@
 include "items";
 
 def half_an_hour: 1800;
-def most_for_one_ingress: 20;
 
 # input: text / output: a number that differs for different texts
 def hash: reduce explode[] as $c (7; (. * 31 + $c) % 4294967291);
@@ -42,11 +41,8 @@ def event($ingress; $now):
       count: 1, firstTimestamp: ($now | todate), lastTimestamp: ($now | todate)
     };
 
-# input: [problem] of one Ingress / output: a Warning for each of the first ones, and one that counts the others
-def warnings:
-  (.[:most_for_one_ingress][] | {type: "Warning", reason, message: .message[:1000]}),
-  (length - most_for_one_ingress | select(. > 0)
-   | {type: "Warning", reason: "MoreProblems", message: "and \(.) more problems, which the controller's log names"});
+# input: [problem] of one Ingress / output: a Warning for each (limits.jq sees to it that there are not many)
+def warnings: .[] | {type: "Warning", reason, message: .message[:1000]};
 
 # input: the status of an Ingress, or null / output: what an Event says of an Ingress without problems
 def routed:

@@ -4,9 +4,10 @@
 # args:   $classes: the items of the IngressClassList, one on each line
 #         $class, $controller: which Ingresses are ours
 #         $ssl_redirect: "on" or "off", what counts for Ingresses that do not say it
+#         $limits: LIMITS (limits.jq)
 # output: a line for each Ingress that is ours:
 #         {ingress: "namespace/name", created: its creationTimestamp,
-#          options: {protocol, allow: [network], deny: [network], protections: [name]}   what all its claims have in common
+#          options: {protocol, allow: [network], deny: [network], protections: [name], share: [namespace]}   what all its claims have in common
 #          claims: [{host, path, pathType, redirect: true, service: "namespace/name", port: number or name}
 #                 | {host, path, pathType, redirect: true, status, reason, message}       an error of ours answers
 #                 | {host, path: "/", pathType: "Default"}],                              no default backend: a 404
@@ -17,6 +18,8 @@
 # (jq 1.8 crashes if a file is included before the files that include it, too.)
 include "annotations";
 include "networks";
+include "limits";
+include "ownership";
 include "items";
 include "allow";
 
@@ -91,26 +94,28 @@ def default_claims($redirected; $closed):
       end;
 
 # input: an Ingress / output: its digest
-def digest:
-  redirected_hosts($ssl_redirect) as $redirected
+def digest($most):
+  within_limits($most)
+  | redirected_hosts($ssl_redirect) as $redirected
   | protection as $protection
   | (if $protection.closed then {} else $redirected end) as $redirected
   | [rule_claims($redirected; $protection.closed), default_claims($redirected; $protection.closed)] as $claims
   | {
       ingress: key,
       created: (.metadata.creationTimestamp // ""),
-      options: ({protocol: backend_protocol, allow: $protection.allow, deny: $protection.deny, protections: $protection.names} | del(.[] | nulls)),
+      options: ({protocol: backend_protocol, allow: $protection.allow, deny: $protection.deny, protections: $protection.names, share: shared_with} | del(.[] | nulls)),
       claims: [$claims[] | select(.host)],
       tls: [.spec.tls[]? | {hosts, secretName}] | unique,
-      problems: [($claims[].problem | values), annotation_problems($protection.closed)] | unique
+      problems: [.excess // empty, ($claims[].problem | values), annotation_problems($protection.closed)] | unique
     };
 
 [$classes | split("\n")[] | select(. != "") | read_item | .object | values] as $all
 | our_classes($all) as $ours
 | default_is_ours($all) as $default
+| ($limits | limits) as $most
 | each_item("Ingress";
     select(is_ours($ours; $default))
-    | if (.metadata.namespace | is_name) and (.metadata.name | is_name) then digest
+    | if (.metadata.namespace | is_name) and (.metadata.name | is_name) then digest($most)
       else # the API server sees to it that names are names; nginx.conf has them, so that is not relied on
         problem("NameRefused"; "the Ingress with namespace \(.metadata.namespace | quoted) and name \(.metadata.name | quoted) is not served")
       end)

@@ -11,10 +11,14 @@ def read_item:
   try {object: fromjson}
   catch (if startswith("Exceeds depth limit") then {} else error("an item of the list is not whole: \(.)") end);
 
+# output: the problem that an object is left out
+def unreadable($kind; $namespace; $name; $why):
+  {problem: {$namespace, reason: "ObjectUnreadable", message: "\($kind) \($namespace)/\($name) is left out: \($why)"}};
+
 # input: the line of an object that is nested too deeply / output: a problem
 def too_deep($kind):
   (capture("^\\{\"metadata\":\\{\"name\":\"(?<name>[-a-z0-9.]+)\".*?\"namespace\":\"(?<namespace>[-a-z0-9]+)\"") // {name: "?", namespace: "?"}) as $its
-  | {problem: {reason: "ObjectUnreadable", message: "\($kind) \($its.namespace)/\($its.name) is left out: it is nested too deeply to be read"}};
+  | unreadable($kind; $its.namespace; $its.name; "it is nested too deeply to be read");
 
 # input: none (jq -n -R) / output: for each item of a list of $kind what `digest` makes of it; or a problem
 #
@@ -27,7 +31,7 @@ def each_item($kind; digest):
     else .object
       | if type == "object" and (.metadata.name | type) == "string" then
           . as $object
-          | try digest catch ($object | {problem: {reason: "ObjectUnreadable", message: "\($kind) \(key) is left out: a field has the wrong type"}})
+          | try digest catch ($object.metadata | unreadable($kind; .namespace; .name; "a field has the wrong type"))
         else error("an item of the list is no \($kind)")
         end
     end;

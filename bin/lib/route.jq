@@ -5,6 +5,7 @@
 #         {certificate: "namespace/name", ...} that `certificates` prints, {problem}; and last {whole: true}
 # args:   $quarantine: [{"namespace/name of an Ingress": {digest, message}, ...}]: those that nginx rejects
 #         $default_secret: "namespace/name" of the Secret for hosts without a certificate, or ""
+#         $ownership, $limits: HOST_OWNERSHIP (ownership.jq) and LIMITS (limits.jq)
 # output: {
 #   ingresses: ["namespace/name" of each that is ours],
 #   servers: [{host, locations: [{path, pathType, ingress, service, port, upstream}               served by pods
@@ -27,12 +28,14 @@
 #
 #   claim     {ingress, host, path, pathType, service, port, ...}         an Ingress asks for this
 #   answered  {..., upstream, port: PORT} or {..., status, reason, message}     this Service answers, or we do
-#   winner    an answered claim that has its host, path and type to itself
+#   winner    an answered claim of the host's owner that has its host, path and type to itself
 #   location  what the model shows of a winner; if its Service has no ready pod, we answer
 #
 # and at each stage it may become a problem: {ingress, reason, message}. The certificates go a way of their own (tls.jq).
 # (jq 1.8 crashes if a file is included before the files that include it, too.)
 include "tls";
+include "limits";
+include "ownership";
 include "allow";
 
 # input: anything / output: why a part of an Ingress is not served as it says
@@ -49,7 +52,7 @@ def by_age($terminating):
 
 # input: digest of an Ingress / output: its claims; $numbers is {"[network, ...]": the number of that list}
 def claims($numbers):
-  ({ingress} + .options
+  ({ingress, created} + .options
     | if .allow then .allow |= $numbers[tojson] else . end
     | if .deny then .deny |= $numbers[tojson] else . end) as $options
   | .claims[] | $options + .;
@@ -128,13 +131,12 @@ def endpoints($name; $most):
 
 # input: [winner] / output: [{name, service, port, endpoints}], one for each Service port that they use
 #
-# Each of a slice's endpoints counts for each of its ports, so a few objects could
-# come to millions of lines. 10,000 are for all ports of a Service together.
-def upstreams($slices):
+# $most is {"namespace/name of a Service": how many endpoints each of its ports may have}, of those for which that is less than $limit.
+def upstreams($slices; $most; $limit):
   def cut($most): if (.endpoints | length) > $most then {cut: $most} + . | .endpoints |= .[:$most] else . end;
   map(select(.upstream)) | unique_by(.upstream) | group_by(.service)
   | [ .[]
-      | ([10000 / length | floor, 1] | max) as $most
+      | ($most[.[0].service] // $limit) as $most
       | ($slices[.[0].service] // []) as $own
       | .[]
       | .port.name as $name
@@ -161,7 +163,7 @@ def location($ready):
   end
   | if .status then del(.upstream, .protocol, .allow, .deny) else . end
   | if .port then .port = .port.port else . end
-  | del(.host, .protections);
+  | del(.host, .created, .share, .protections);
 
 # --- all of it
 
@@ -174,25 +176,31 @@ def location($ready):
 | ([.[] | select(.service and (.slice | not)) | {(.service): .}] | add // {}) as $services
 | ([.[] | select(.slice)] | sort_by(.slice) | group_by(.service) | map({(.[0].service): .}) | add // {}) as $slices
 
-# the Ingresses that count: not those that nginx rejects
+# the Ingresses that count: not those that nginx rejects, nor what exceeds a limit
+| ($limits | limits) as $limits
 | ([.[] | select(.ingress)] | by_age($terminating)) as $ours
 | [$ours[] | select($quarantine[0][.ingress].digest == tojson)] as $quarantined
-| (if $quarantined == [] then $ours else [$ours[] | select(IN($quarantined[]) | not)] end) as $ingresses
+| (if $quarantined == [] then $ours else [$ours[] | select(IN($quarantined[]) | not)] end)
+| [within_namespace_limits($limits)] as $limited
+| [$limited[] | select(.problem | not)] as $ingresses
 | ([$ingresses[].options | .allow, .deny | values] | unique) as $networks
 | ($networks | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
 
 # claim, answered, winner, location
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
     ($ingresses[] | claims($numbers) | answered($services)) ]
-| [group_by(.host)[] | winners] as $decided
+| (group_by(.host) | with_owners($ownership; $ingresses)) as $hosts
+| [$hosts[].claims | select(. != []) | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners
-| ($winners | upstreams($slices) | map(select(.endpoints != []))) as $upstreams
+| ($slices | endpoint_limits($limits)) as $most
+| ($winners | upstreams($slices; $most; $limits.namespace_endpoints) | map(select(.endpoints != []))) as $upstreams
 | ($upstreams | map({(.name): true}) | add // {}) as $ready
 | ($winners | group_by(.host) | map({host: .[0].host, locations: map(location($ready))})) as $servers
 
 # the certificates
-| [$ingresses | certificates($secrets)] as $certificates
 | [default_certificate($default_secret; $secrets)] as $default_certificate
+| ($default_certificate[0] | strings // null) as $default_file
+| [$ingresses | certificates($secrets; $hosts; $default_file; $limits)] as $certificates
 
 # the model
 | {
@@ -201,11 +209,11 @@ def location($ready):
     upstreams: $upstreams,
     networks: $networks,
     certificates: [$certificates[] | select(.files)],
-    defaultCertificate: ($default_certificate[0] | strings // null),
+    defaultCertificate: $default_file,
     problems:
-      ([ ($lines[], $decided[], ($winners | slice_problems($slices), cut_problems($upstreams)), $certificates[], ($default_certificate[] | objects) | .problem // empty),
+      ([ ($lines[], $limited[], $hosts[].problems[]?, $decided[], ($winners | slice_problems($slices), cut_problems($upstreams)), $certificates[], ($default_certificate[] | objects) | .problem // empty),
          ($ingresses[] | {ingress} + .problems[]),
          ($quarantined[] | {ingress, reason: "RejectedByNginx", message: "it is quarantined: nothing of it is served, because nginx rejects it: \($quarantine[0][.ingress].message)"}),
          ($servers[].locations[] | select(.reason)) ]
-       | map({ingress, reason, message}) | unique)
+       | map({ingress, namespace, reason, message}) | unique | not_too_many_problems($limits) | map(del(.namespace)))
   }

@@ -1,13 +1,13 @@
 # Which certificate a client gets. The host that the client names in the TLS handshake
 # (SNI) decides that; the Host of its request decides the route.
+#
+# A host's certificate comes only from the namespace that the host belongs to (ownership.jq): another's would be shown to
+# its clients, or the other way round, its own would vouch for another's pods.
+include "ownership";
 include "allow";
 
 # input: anything / output: the problem that a certificate is not served as an Ingress says
 def tls_problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message}};
-
-# input: [digest of an Ingress, the oldest first] / output: {host: the oldest Ingress that has a rule for it, ...}
-def owners:
-  reduce (reverse[] | .ingress as $key | .claims[].host | [., $key]) as [$host, $key] ({}; .[$host] = $key);
 
 # input: an IngressTLS / output: the hosts that it is for: its own; if it has none, those of
 # its Ingress's rules; if these have none, those of the certificate
@@ -21,7 +21,7 @@ def tls_hosts($rule_hosts; $certificate):
 #
 # Hosts without a secretName have the default certificate, which is no problem.
 def wishes($ingress; $rule_hosts; $certificates):
-  "\($ingress | split("/")[0])/\(.secretName)" as $secret
+  "\($ingress | namespace)/\(.secretName)" as $secret
   | $certificates[$secret] as $certificate
   | "its hosts have the default certificate" as $consequence
   | if (.secretName // "") == "" then empty
@@ -35,51 +35,70 @@ def wishes($ingress; $rule_hosts; $certificates):
       tls_hosts($rule_hosts; $certificate)
       | if is_host | not then tls_problem($ingress; "HostRefused"; "the host \(quoted) of spec.tls is no DNS name")
         else
-          {ingress: $ingress, host: ., certificate: $certificate},
+          {ingress: $ingress, namespace: ($ingress | namespace), host: ., certificate: $certificate},
           ( select($certificate.names[.] or $certificate.names[as_wildcard] | not)
             | tls_problem($ingress; "CertificateNameMismatch"; "the certificate in Secret \($secret) is not for host \(.), so clients may reject it") )
         end
     end;
 
-# input: digest of an Ingress / output: the wishes and problems of its spec.tls, up to a limit
-def all_wishes($certificates):
+# input: digest of an Ingress / output: the wishes and problems of its spec.tls, up to a limit: two for each host
+def all_wishes($certificates; $limits):
   select(.tls != [])
   | .ingress as $ingress
+  | (2 * $limits.ingress_hosts) as $most
   | ([.claims[].host | select(. != "")] | unique) as $rule_hosts
-  | [limit(5001; .tls[] | wishes($ingress; $rule_hosts; $certificates))]
-  | .[:5000][],
-    (select(length > 5000) | tls_problem($ingress; "TooManyHosts"; "spec.tls has more than 5,000 hosts, and only the first 5,000 are served"));
+  | [limit($most + 1; .tls[] | wishes($ingress; $rule_hosts; $certificates))]
+  | .[:$most][],
+    (select(length > $most) | tls_problem($ingress; "LimitExceeded"; "spec.tls has more than \($most) hosts, and only the first \($most) are served"));
 
-# input: [wish of one host, the oldest Ingress first] / output: {host, files}, and a problem for each that is not served
+# input: [wish of one host, the oldest Ingress first] / output: {host, owner, own: {namespace: [its wish of each algorithm]}, problems}
 #
-# Only one namespace can give a host its certificate: that of the oldest Ingress with a rule
-# for the host, or else that of the oldest wish. It can give one for each algorithm, since a
-# client may understand one and not the other.
-def host_certificates($owners):
-  .[0].host as $host
-  | ($owners[$host] // .[0].ingress) as $owner
-  | map(select((.ingress | split("/")[0]) == ($owner | split("/")[0]))) as $own
-  | ($own | group_by(.certificate.algorithm) | map(.[0])) as $winners
-  | ($winners | map({(.certificate.algorithm): .}) | add // {}) as $by_algorithm
-  | (select($winners != []) | {host: $host, files: [$winners[].certificate.file]}),
-    ( .[]
-      | $by_algorithm[.certificate.algorithm] as $winner
-      | if (.ingress | split("/")[0]) != ($owner | split("/")[0]) then
-          tls_problem(.ingress; "HostTaken"; "host \($host) belongs to Ingress \($owner), so only its namespace can give a certificate for it")
+# There can be one certificate for each algorithm, since a client may understand one and not the other. A host without
+# a rule belongs to the owner of the wildcard that serves it, or else to the oldest wish.
+def host_certificates($hosts):
+  .[0] as {$host, $namespace}
+  | ($hosts[$host] // $hosts[$host | as_wildcard] // {owner: $namespace}).owner as $owner
+  | (group_by(.namespace) | map({(.[0].namespace): (group_by(.certificate.algorithm) | map(.[0]))}) | add) as $own
+  | {$host, $owner, $own, problems: [
+      .[]
+      | .certificate.algorithm as $algorithm
+      | first($own[.namespace][] | select(.certificate.algorithm == $algorithm)) as $winner
+      | if .namespace != $owner then
+          tls_problem(.ingress; "HostTaken"; "host \($host) belongs to namespace \($owner), so a Secret of namespace \(.namespace) cannot be its certificate")
         elif .certificate.certificate != $winner.certificate.certificate then
           tls_problem(.ingress; "CertificateTaken"; "host \($host) already has the certificate of Secret \($winner.certificate.certificate), from Ingress \($winner.ingress)")
         else empty
-        end );
+        end ]};
 
-# input: [Ingress, the oldest first] / output: {host, files} for each host with a certificate, and problems
-def certificates($certificates):
-  . as $ingresses
-  | [.[] | all_wishes($certificates)]
+# input: [wish] / output: [file]
+def files: map(.certificate.file);
+
+# input: {"host": what host_certificates says of it} / output: {host, files} for each host that a wildcard's certificate
+# would be shown for, although it is another namespace's
+#
+# It has its own namespace's certificate for the wildcard, if there is one; or else the default certificate.
+def not_inherited($hosts; $default):
+  . as $certificates
+  | $hosts[]
+  | select(.owner and (.host | startswith("*") | not) and ($certificates[.host].own[.owner] | not))
+  | . as {$host, $owner}
+  | $certificates[$host | as_wildcard]
+  | select(. and .owner != $owner and ($hosts[.host] // {} | shares_with($owner) | not))
+  | {$host, files: (.own[$owner] // [] | if . == [] then [$default // "default.pem"] else files end)};
+
+# input: [digest of an Ingress, the oldest first]; $hosts is what with_owners says
+# output: {host, files} for each host with a certificate of its own, and problems
+def certificates($certificates; $hosts; $default; $limits):
+  [.[] | all_wishes($certificates; $limits)]
   | (.[] | select(.problem)),
     ( map(select(.problem | not))
       | select(. != []) # else the owners need not be found
-      | ($ingresses | owners) as $owners
-      | group_by(.host)[] | host_certificates($owners) );
+      | ($hosts | map({(.host): .}) | add) as $hosts
+      | group_by(.host) | map(host_certificates($hosts))
+      | .[].problems[],
+        ( [ (.[] | {host, files: (.own[.owner] // [] | files)}),
+            (map({(.host): .}) | add | not_inherited($hosts; $default)) ]
+          | sort_by(.host)[] | select(.files != []) ) );
 
 # input: anything / output: the file of the default certificate, or a problem; nothing if $secret is ""
 def default_certificate($secret; $certificates):

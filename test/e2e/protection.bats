@@ -111,7 +111,7 @@ is_past() { # TIME
   created=$(kubectl -n "$namespace" get ingress oldest -o jsonpath='{.metadata.creationTimestamp}')
   wait_for 5 is_past "$created" # of the same second, the one whose namespace comes first would be preferred
   create_ingress younger 'leaving.example/*=backend:80'
-  wait_for 20 has_event younger PathTaken
+  wait_for 20 has_event younger HostTaken
   kubectl delete namespace "$namespace" --wait=false
   wait_for 10 always_status 200 leaving.example /
   kubectl -n "$namespace" get ingress oldest

@@ -172,8 +172,8 @@ answers() { # PATH   <HOSTS
   assert_equal apple "$(who_answers fruit.example /apple/x)"
   assert_equal banana "$(who_answers fruit.example /banana/x)"
   assert_equal apple "$(who_answers fruit.example /exact)"
-  assert_contains "$(problems)" 'PathTaken: aaa/aaa: Prefix path /apple of host fruit.example is already taken by Ingress demo/fruit'
-  assert_contains "$(problems)" 'HostTaken: aaa/aaa'
+  assert_contains "$(problems)" 'HostTaken: aaa/aaa: host fruit.example belongs to namespace demo, whose Ingress demo/fruit asks for it since 2026-01-01'
+  assert_contains "$(problems)" 'HostTaken: aaa/aaa: host fruit.example belongs to namespace demo, so a Secret of namespace aaa cannot be its certificate'
   assert_equal '[]' "$(jq -c .certificates "$dir/model.json")"
 }
 
@@ -282,7 +282,8 @@ large='
   def long($n): "\($n)h." + ("a" * 62 + ".") * 4 | .[:252] + "b";
 '
 
-@test "one Ingress of a megabyte is routed in time: 9,000 paths, 4,000 ports, 500 elements in each path, 4,000 paths that are refused" {
+@test "one Ingress of a megabyte is routed in time, whatever its limits: 9,000 paths, 4,000 ports, 500 elements in each path, 4,000 paths that are refused" {
+  export LIMITS='ingress_paths=9000 namespace_paths=9000'
   routed_in_time 'one_host([range(9000) | path("/p\(.)/"; "Exact")])'
   assert_equal 18002 "$(routes_written '^ *location ')"
   routed_in_time '[range(4000) | {port: (. + 1), name: "p\(.)"}] as $ports
@@ -293,19 +294,21 @@ large='
   assert_equal 1802 "$(routes_written '^ *location ')"
   routed_in_time 'one_host([range(4000) | path("/\(.)\"\("x" * 200)"; "Exact")] + [path("/\("\"" * 500000)"; "Exact"), path("/\("a" * 500000)"; "Prefix")])'
   problems >"$dir/problems"
-  assert_equal 4002 "$(wc -l <"$dir/problems")"
+  assert_equal 11 "$(wc -l <"$dir/problems")"
+  assert_contains "$(<"$dir/problems")" 'MoreProblems: a/i: and 3992 more problems'
   (($(wc -L <"$dir/problems") < 250))
 }
 
-@test "a few objects cannot come to millions of lines: a Service has 10,000 endpoints at most, for all its ports together" {
+@test "a few objects cannot come to millions of lines: a namespace has 20,000 endpoints at most, for all Services and ports together" {
   routed_in_time '[range(100) | {port: (. + 1), name: "p\(.)"}] as $ports
     | snapshot([ingress([{host: "h.example", http: {paths: [$ports[] | path("/\(.name)"; "Exact") + {backend: backend(.port)}]}}])]; $ports;
         [slice("s"; [$ports[] | .port = 8080]) | .endpoints = [range(1000) as $n | {addresses: [range(100) | "10.\($n % 250).\($n / 250 | floor).\(.)"]}]])'
-  assert_equal 10000 "$(routes_written '^ *server "10[.]')"
-  assert_equal 100 "$(problems | grep -c 'TooManyEndpoints: a/i: Service a/s has too many endpoints: for port .*, only the first 100 are served')"
+  assert_equal 20000 "$(routes_written '^ *server "10[.]')"
+  assert_equal 10 "$(problems | grep -c 'TooManyEndpoints: a/i: Service a/s has too many endpoints: for port .*, only the first 200 are served')"
 }
 
 @test "thousands of hosts of 253 characters fit, exact, with wildcards and with certificates, and nginx does not even warn" {
+  export LIMITS='ingress_hosts=3000 namespace_wildcards=3000'
   run routed_in_time 'hosts([range(3000) | long(.)]) | .ingresses.items[0].spec.tls = [{hosts: [range(2000) | long(.)], secretName: "t"}]
     | .certificates = [{secret: "a/t", algorithm: "RSA", file: "default.pem", notAfter: "9999", names: [range(2000) | long(.)]}]'
   assert_equal '' "$output"
@@ -321,4 +324,63 @@ large='
     | .services.items = [range(5000) | {metadata: {namespace: "a", name: "s\(.)"}, spec: {ports: [{port: 80}]}}]'
   assert_equal '' "$output"
   assert_equal 5000 "$(jq '.upstreams | length' "$dir/model.json")"
+}
+
+# --- limits
+
+# Prints an Ingress NAMESPACE/NAME made in YEAR, of which the jq expression EDIT changes the spec.
+limits_of='
+  def ingress($name; $year; edit): ($name | split("/")) as $key
+    | {metadata: {namespace: $key[0], name: $key[1], creationTimestamp: $year}, spec: ({ingressClassName: "bash", rules: []} | edit)};
+  def rules($hosts): .rules = [$hosts[] | {host: ., http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "apple", port: {number: 80}}}}]}}];
+  def neighbour: ingress("shop/neighbour"; "2029"; rules(["neighbour.example"]));'
+
+limited() { # INGRESSES LIMITS
+  LIMITS=$2 model rules "$limits_of"' .ingresses.items = ['"$1"', neighbour]' >"$dir/model.json"
+  jq -e '[.servers[].host] | index("neighbour.example")' "$dir/model.json"
+}
+
+@test "an Ingress with too many hosts or paths gets the first ones, and says so; the others lose nothing" {
+  limited 'ingress("demo/many"; "2028"; rules([range(7) | "h\(.).example"]))' 'ingress_hosts=5'
+  jq '[.servers[].host | select(startswith("h"))]' "$dir/model.json" | assert_json . '["h0.example","h1.example","h2.example","h3.example","h4.example"]'
+  assert_contains "$(problems)" 'LimitExceeded: demo/many: it has 7 hosts, 7 paths and 0 entries in spec.tls; of one Ingress, only the first 5 hosts, 5000 paths'
+  limited 'ingress("demo/many"; "2028"; rules(["a.example", "b.example", "c.example"]) | .rules[].http.paths[0].path = ("/1", "/2"))' 'ingress_paths=2'
+  limited 'ingress("demo/many"; "2028"; rules(["a.example", "b.example"]) | .rules[].http.paths |= [range(3) as $i | .[0] | .path = "/\($i)"])' 'ingress_paths=4'
+  jq '[.servers[] | .host as $host | .locations[] | select(.upstream and $host != "neighbour.example") | $host[:1] + .path]' "$dir/model.json" |
+    assert_json . '["a/0","a/1","a/2","b/0"]'
+  limited 'ingress("demo/many"; "2028"; rules(["a.example"]))' 'ingress_hosts=1 ingress_paths=1'
+  assert_equal '' "$(problems | grep Limit)"
+}
+
+@test "what exceeds the limits of a namespace is not served, the oldest Ingress comes first, and another namespace loses nothing" {
+  limited 'ingress("demo/c"; "2024"; rules(["c.example"])), ingress("demo/a"; "2022"; rules(["a1.example", "a2.example"])), ingress("demo/b"; "2023"; rules(["b1.example", "b2.example"]))' namespace_hosts=3
+  jq '[.servers[].host]' "$dir/model.json" | assert_json . '["","a1.example","a2.example","c.example","neighbour.example"]'
+  assert_contains "$(problems)" 'LimitExceeded: demo/b: it is not served: with it, the Ingresses of its namespace would have 4 hosts, and the limit is 3'
+  limited 'ingress("demo/a"; "2022"; rules(["*.a.example", "*.b.example"])), ingress("demo/b"; "2023"; rules(["*.c.example"]))' namespace_wildcards=2
+  assert_contains "$(problems)" 'LimitExceeded: demo/b: it is not served: with it, the Ingresses of its namespace would have 3 wildcards, and the limit is 2'
+  limited 'ingress("demo/a"; "2022"; rules(["a.example"])), ingress("demo/b"; "2023"; rules(["b.example", "c.example"]))' namespace_paths=2
+  assert_contains "$(problems)" 'LimitExceeded: demo/b: it is not served: with it, the Ingresses of its namespace would have 3 paths, and the limit is 2'
+  limited 'ingress("demo/a"; "2022"; rules(["a.example", "b.example"]) | .tls = [{secretName: "s"}]), ingress("demo/b"; "2023"; .tls = [{hosts: ["x.example"], secretName: "s"}])' namespace_tls_hosts=2
+  assert_contains "$(problems)" 'LimitExceeded: demo/b: it is not served: with it, the Ingresses of its namespace would have 3 hosts in spec.tls, and the limit is 2'
+}
+
+@test "an Ingress with 5,000 mistakes says ten of them; why it is closed comes first; others' problems stay in the log" {
+  limited 'ingress("demo/many"; "2028"; rules(["a.example"]) | .rules[0].http.paths |= [range(5000) as $i | .[0] | .path = "\($i)"])
+    | .metadata.annotations = {"nginx.ingress.kubernetes.io/auth-url": "x"},
+    ingress("zoo/one"; "2028"; rules(["zoo.example"]) | .rules[0].http.paths[0].path = "x")' ''
+  assert_equal 11 "$(problems | grep -c demo/many)"
+  assert_contains "$(problems | grep demo/many)" 'ProtectionNotAvailable'
+  assert_contains "$(problems | grep demo/many)" 'MoreProblems: demo/many: and 4991 more problems'
+  jq -r -f "$bin/lib/changes.jq" --argjson most 3 <(echo '{}') "$dir/model.json" >"$dir/changes"
+  assert_contains "$(<"$dir/changes")" 'problem Ingress zoo/one'
+}
+
+@test "many objects that cannot be read do not hide what is said of Ingresses" {
+  snapshot rules >"$dir/snapshot.good"
+  {
+    for number in {1..50}; do echo "{\"problem\":{\"namespace\":\"a\",\"reason\":\"ObjectUnreadable\",\"message\":\"Service a/$number is left out\"}}"; done
+    cat "$dir/snapshot.good"
+  } | "$bin/route" >"$dir/model.json"
+  assert_equal 10 "$(problems | grep -c 'ObjectUnreadable')"
+  assert_contains "$(problems)" 'MoreProblems: null: and 40 more problems in namespace a'
 }

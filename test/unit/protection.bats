@@ -282,5 +282,5 @@ ROWS
     | .terminatingNamespaces.items = [{metadata: {name: "demo"}}]'
   assert_equal shop "$(who_answers gives.example /)"
   assert_equal apple "$(who_answers alone.example /)"
-  assert_contains "$(problems)" 'PathTaken: demo/fruit: Prefix path / of host gives.example is already taken by Ingress shop/younger'
+  assert_contains "$(problems)" 'HostTaken: demo/fruit: host gives.example belongs to namespace shop, whose Ingress shop/younger asks for it since 2002'
 }

@@ -384,11 +384,11 @@ event() { # FILTER   of the first Event that was created
   assert_equal "$names" "$(jq -c '[.items[].metadata.name]' "$API/written/replace")"
 }
 
-@test "an Ingress of many problems has twenty Events, and one that says how many more there are" {
+@test "an Ingress of many problems has ten Events, and one that says how many more there are" {
   live_is rules '.services.items = [] | .ingresses.items |= [.[0] | .spec.rules[0].http.paths = [range(30) as $i | {path: "/\($i)", pathType: "Exact", backend: {service: {name: "s\($i)", port: {number: 80}}}}]]'
   publish
-  assert_equal 21 "$(jq '.items | length' "$API/written/create")"
-  assert_equal 'and 10 more problems, which the controller'\''s log names' "$(jq -r '.items[] | select(.reason == "MoreProblems").message' "$API/written/create")"
+  assert_equal 11 "$(jq '.items | length' "$API/written/create")"
+  assert_equal 'and 20 more problems' "$(jq -r '.items[] | select(.reason == "MoreProblems").message' "$API/written/create")"
 }
 
 @test "a long Ingress name and a long message make an Event that the API server takes" {

@@ -288,15 +288,14 @@ ROWS
     # Ingresses                                                         request      answer   problem
     foo.com/a=apple; foo.com/b=banana                                   foo.com/a    apple
     foo.com/a=apple; foo.com/b=banana                                   foo.com/b    banana
-    foo.com/a=banana; shop/far: foo.com/b=apple                         foo.com/a    banana
-    foo.com/a=banana; shop/far: foo.com/b=apple                         foo.com/b    shop
+    demo/one+shop: foo.com/a=banana; shop/far: foo.com/b=apple          foo.com/a    banana
+    demo/one+shop: foo.com/a=banana; shop/far: foo.com/b=apple          foo.com/b    shop
     foo.com/a=apple; Exact:foo.com/a=banana                             foo.com/a    banana
     demo/one@2001: foo.com=apple; demo/two@2002: foo.com=banana         foo.com/     apple    PathTaken: demo/two: Prefix path / of host foo.com is already taken by Ingress demo/one
     demo/two@2002: foo.com=apple; demo/one@2001: foo.com=banana         foo.com/     banana   PathTaken: demo/two: Prefix path / of host foo.com is already taken by Ingress demo/one
-    demo/new@2002: foo.com=banana; shop/old@2001: foo.com=apple         foo.com/     shop     PathTaken: demo/new: Prefix path / of host foo.com is already taken by Ingress shop/old
     # of the same age: the first by namespace and name
     demo/two@2001: foo.com=apple; demo/one@2001: foo.com=banana         foo.com/     banana   PathTaken: demo/two: Prefix path / of host foo.com is already taken by Ingress demo/one
-    shop/one@2001: foo.com=apple; demo/two@2001: foo.com=banana         foo.com/     banana   PathTaken: shop/one: Prefix path / of host foo.com is already taken by Ingress demo/two
+    shop/one@2001: foo.com=apple; demo/two@2001+*: foo.com=banana       foo.com/     banana   PathTaken: shop/one: Prefix path / of host foo.com is already taken by Ingress demo/two
     # the same path, because a trailing slash or ImplementationSpecific makes no difference
     demo/one: foo.com/a=apple; demo/two: foo.com/a/=banana              foo.com/a    apple    PathTaken: demo/two: Prefix path /a of host foo.com is already taken by Ingress demo/one
     demo/one: foo.com/a=apple ImplementationSpecific:foo.com/a=banana   foo.com/a    apple    PathTaken: demo/one: Prefix path /a of host foo.com is already taken by Ingress demo/one
@@ -307,6 +306,63 @@ ROWS
     demo/one: =apple; demo/two: =banana                                 any.host/    apple    PathTaken: demo/two: Prefix path / of host * is already taken by Ingress demo/one
     # who lost one path keeps the others
     demo/one: foo.com/a=apple; demo/two: foo.com/a=banana foo.com/b=banana   foo.com/b   banana   PathTaken: demo/two: Prefix path /a of host foo.com is already taken by Ingress demo/one
+ROWS
+}
+
+@test "a host belongs to the namespace of the oldest Ingress with a rule for it: no other's rules count, whatever their paths" {
+  taken='HostTaken: shop/far: host foo.com belongs to namespace demo, whose Ingress demo/own asks for it since 2001-01-01'
+  assert_rows <<ROWS
+    # Ingresses                                                                        request        answer   problem
+    demo/own: foo.com/a=banana; shop/far: foo.com/b=apple                              foo.com/a      banana   $taken
+    demo/own: foo.com/a=banana; shop/far: foo.com/b=apple                              foo.com/b      404      $taken
+    demo/own: foo.com=banana; shop/far: foo.com/.well-known/acme-challenge/=apple      foo.com/.well-known/acme-challenge/x   banana   $taken
+    demo/own: foo.com=banana; shop/far: Exact:foo.com/login=apple                      foo.com/login  banana   $taken
+    demo/own: foo.com/a=banana; shop/far: foo.com/b=apple default=apple                foo.com/x      404      $taken
+    shop/old@2001: foo.com=apple; demo/new@2002: foo.com/a=banana                      foo.com/a      shop     HostTaken: demo/new: host foo.com belongs to namespace shop
+    demo/new@2002: foo.com/a=banana; shop/old@2001: foo.com=apple                      foo.com/a      shop     HostTaken: demo/new: host foo.com belongs to namespace shop
+    # all rules of the owner's Ingresses count, and what others ask for elsewhere
+    demo/own: foo.com/a=banana; shop/far: foo.com/b=apple; demo/two: foo.com/c=cherry  foo.com/c      cherry   $taken
+    demo/own: foo.com/a=banana; shop/far: foo.com/b=apple bar.com/b=apple              bar.com/b      shop     $taken
+    # an exact host and a wildcard are two hosts; rules without a host are nobody's
+    demo/own: *.foo.com=banana; shop/far: bar.foo.com=apple                            bar.foo.com/   shop
+    demo/own: *.foo.com=banana; shop/far: bar.foo.com=apple                            any.foo.com/   banana
+    demo/own: bar.foo.com=banana; shop/far: *.foo.com/login=apple                      bar.foo.com/login   banana
+    demo/own: =banana; shop/far: /a=apple                                              any.host/a     shop
+    demo/own: foo.com/a=banana; shop/far: /b=apple                                     foo.com/b      404
+ROWS
+}
+
+@test "the owner of a host can share it with other namespaces: then the oldest has a path" {
+  assert_rows <<'ROWS'
+    # Ingresses                                                                        request        answer   problem
+    demo/own+shop: foo.com/a=banana; shop/far: foo.com/b=apple                         foo.com/b      shop
+    demo/own+x,shop: foo.com/a=banana; shop/far: foo.com/b=apple                       foo.com/b      shop
+    demo/own+*: foo.com/a=banana; shop/far: foo.com/b=apple                            foo.com/b      shop
+    demo/own: foo.com/a=banana; shop/far: foo.com/b=apple; demo/two+shop: foo.com=cherry   foo.com/b  shop
+    demo/own+shop: foo.com/a=banana; shop/far: foo.com/a=apple                         foo.com/a      banana   PathTaken: shop/far: Prefix path /a of host foo.com is already taken by Ingress demo/own
+    # not with others; and who does not own the host cannot share it
+    demo/own+sho,shop-2,demo: foo.com/a=banana; shop/far: foo.com/b=apple              foo.com/b      404      HostTaken: shop/far
+    demo/own+Shop: foo.com/a=banana                                                    foo.com/a      banana   AnnotationRefused: demo/own: the annotation bash-ingress.local/share-host-with has "Shop"
+    demo/own: foo.com/a=banana; shop/far+*,shop: foo.com/b=apple                       foo.com/b      404      HostTaken: shop/far
+    demo/own: foo.com/a=banana; demo/two+shop: bar.com=cherry; shop/far: foo.com/b=apple   foo.com/b  404      HostTaken: shop/far
+ROWS
+}
+
+@test "with HOST_OWNERSHIP=shared, hosts are shared path by path; with strict, a wildcard owns its hosts, if it was first" {
+  export HOST_OWNERSHIP=shared
+  assert_rows <<'ROWS'
+    demo/own: foo.com/a=banana; shop/far: foo.com/b=apple     foo.com/b      shop
+    demo/new@2002: foo.com=banana; shop/old@2001: foo.com=apple   foo.com/   shop     PathTaken: demo/new: Prefix path / of host foo.com is already taken by Ingress shop/old
+ROWS
+  HOST_OWNERSHIP=strict
+  assert_rows <<'ROWS'
+    demo/own: *.foo.com=banana; shop/far: bar.foo.com=apple        bar.foo.com/    banana   HostTaken: shop/far: host bar.foo.com belongs to namespace demo, whose Ingress demo/own
+    demo/own+shop: *.foo.com=banana; shop/far: bar.foo.com=apple   bar.foo.com/    shop
+    demo/own: *.foo.com=banana; shop/far: a.bar.foo.com=apple      a.bar.foo.com/  shop
+    demo/own: *.foo.com=banana; demo/two: bar.foo.com=cherry       bar.foo.com/    cherry
+    # who was there before the wildcard stays
+    demo/own@2002: *.foo.com=banana; shop/far@2001: bar.foo.com=apple   bar.foo.com/    shop
+    demo/own: foo.com/a=banana; shop/far: foo.com/b=apple          foo.com/b       404      HostTaken: shop/far
 ROWS
 }
 
@@ -344,8 +400,8 @@ ROWS
     # Ingresses                        request       answer   problem
     demo/one: foo.com=apple            foo.com/      apple
     shop/one: foo.com=apple            foo.com/      shop
-    shop/one: foo.com/a=apple; demo/two: foo.com/b=apple    foo.com/a   shop
-    shop/one: foo.com/a=apple; demo/two: foo.com/b=apple    foo.com/b   apple
+    shop/one+demo: foo.com/a=apple; demo/two: foo.com/b=apple    foo.com/a   shop
+    shop/one+demo: foo.com/a=apple; demo/two: foo.com/b=apple    foo.com/b   apple
     shop/one: foo.com=cherry           foo.com/      503      ServiceNotFound: shop/one: Service shop/cherry does not exist
     demo/one: foo.com=resource         foo.com/      501      ResourceBackendNotServed: demo/one: a resource cannot be the backend here, only a Service can
     demo/one: default=resource         any.host/     501      ResourceBackendNotServed: demo/one: a resource cannot be the backend here, only a Service can

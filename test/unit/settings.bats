@@ -29,10 +29,16 @@ setup() { common_setup; }
 }
 
 @test "a pause of nothing, a port of 70000 and a line end in a path are not possible" {
-  for wrong in POLL_SECONDS=0 POLL_SECONDS=0.0 HTTP_PORT=70000 HTTP_PORT=0 STATE_DIR=$'/tmp/a\nb' STATE_DIR=relative LISTEN_IPV6=yes; do
+  for wrong in POLL_SECONDS=0 POLL_SECONDS=0.0 HTTP_PORT=70000 HTTP_PORT=0 STATE_DIR=$'/tmp/a\nb' STATE_DIR=relative LISTEN_IPV6=yes \
+    LIMITS=namespace_hosts LIMITS=namespace_host=5 LIMITS='ingress_paths=5,ingress_hosts=5' HOST_OWNERSHIP=none; do
     run env "$wrong" "$bin/settings"
     assert_equal 2 "$status" || { echo "$wrong" && false; }
   done
+}
+
+@test "limits can be set one by one" {
+  LIMITS='namespace_hosts=20000 ingress_paths=10000' run "$bin/settings"
+  assert_equal 0 "$status"
 }
 
 @test "two ports that are the same are not possible" {

@@ -40,13 +40,14 @@ add_pair() { # NAMESPACE/NAME HOSTS [ALGORITHM]
   add_secret "$1" "$dir/$name.crt" "$dir/$name.key"
 }
 
-# The cluster is the fixture "rules" and an Ingress for each line: NAMESPACE/NAME, as JSON what its spec has.
+# The cluster is the fixture "rules" and an Ingress for each line: NAMESPACE/NAME, as JSON what its spec has, and perhaps when
+# it was created, and its annotations.
 ingresses_are() {
   local name spec edit='.'
   while read -r name spec; do
     [[ -n $name && $name != '#'* ]] || continue
-    edit+=" | .ingresses.items += [{metadata: {namespace: \"${name%/*}\", name: \"${name#*/}\", creationTimestamp: \"2027\"},
-      spec: ({ingressClassName: \"bash\"} + $spec)}]"
+    edit+=" | .ingresses.items += [$spec | {metadata: {namespace: \"${name%/*}\", name: \"${name#*/}\", creationTimestamp: (.created // \"2027\"), annotations},
+      spec: ({ingressClassName: \"bash\"} + del(.created, .annotations))}]"
   done
   cluster_is rules "$edit"
 }
@@ -192,8 +193,43 @@ ROWS
     a.example      demo-own
 ROWS
   assert_equal "\
-HostTaken: host a.example belongs to Ingress demo/one, so only its namespace can give a certificate for it
-HostTaken: host fruit.example belongs to Ingress demo/fruit, so only its namespace can give a certificate for it" "$(problems | grep HostTaken)"
+HostTaken: host a.example belongs to namespace demo, so a Secret of namespace shop cannot be its certificate
+HostTaken: host fruit.example belongs to namespace demo, so a Secret of namespace shop cannot be its certificate" "$(problems | grep HostTaken)"
+}
+
+@test "a wildcard's certificate is shown for hosts of its own namespace only, whoever was first, unless it is shared" {
+  add_pair demo/mine '*.example'
+  add_pair shop/stranger '*.example,b.other,*.other'
+  add_pair shop/exact shop.other
+  ingresses_are <<'ROWS'
+    # stranger's wish for the wildcard is the oldest; demo has rules, and its own certificate for the wildcard
+    shop/one {created: "2026-06", tls: [{hosts: ["*.example", "b.other"], secretName: "stranger"}]}
+    demo/one {rules: [{host: "a.example"}], tls: [{hosts: ["*.example"], secretName: "mine"}]}
+    demo/two {rules: [{host: "*.other"}]}
+    shop/two {rules: [{host: "shop.other"}], tls: [{hosts: ["shop.other"], secretName: "exact"}]}
+    # a namespace without any certificate
+    test/one {rules: [{host: "test.example"}]}
+ROWS
+  go_live
+  assert_certificates <<'ROWS'
+    a.example       demo-mine
+    test.example    default
+    none.example    shop-stranger
+    b.other         default
+    shop.other      shop-exact
+ROWS
+  assert_contains "$(problems)" 'HostTaken: host b.other belongs to namespace demo, so a Secret of namespace shop cannot be its certificate'
+  ingresses_are <<'ROWS'
+    shop/one {annotations: {"bash-ingress.local/share-host-with": "test"}, rules: [{host: "*.example"}], tls: [{hosts: ["*.example"], secretName: "stranger"}]}
+    demo/one {rules: [{host: "a.example"}]}
+    test/one {rules: [{host: "test.example"}]}
+ROWS
+  go_live
+  assert_certificates <<'ROWS'
+    a.example       default
+    test.example    shop-stranger
+    none.example    shop-stranger
+ROWS
 }
 
 @test "a host may have the name of a word that nginx knows" {

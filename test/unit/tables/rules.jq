@@ -4,7 +4,7 @@
 # args:   $rows: lines of columns with tabs between: NUMBER, INGRESS; INGRESS; ..., REQUEST
 # output: the snapshot with the Ingresses of all rows, the oldest first
 #
-#   INGRESS  [NAMESPACE/NAME[@YEAR]: ]RULE RULE ...   its year of creation
+#   INGRESS  [NAMESPACE/NAME[@YEAR][+NAMESPACE,...]: ]RULE RULE ...   its year of creation; with whom it shares its hosts
 #   RULE     [TYPE:][HOST][/PATH]=BACKEND             Prefix:/ unless given
 #            default=BACKEND
 #   BACKEND  SERVICE, or "resource" for one that is no Service
@@ -29,13 +29,14 @@ def rule($suffix; $anyhost):
 
 # input: INGRESS / output: an Ingress
 def ingress($suffix; $anyhost; $number):
-  capture("\\A((?<namespace>[a-z]+)/(?<name>[a-z]+)(@(?<year>[0-9]+))?: )?(?<rules>.*)\\z")
+  capture("\\A((?<namespace>[a-z]+)/(?<name>[a-z]+)(@(?<year>[0-9]+))?([+](?<share>[^: ]+))?: )?(?<rules>.*)\\z")
   | [.rules | split(" ")[] | select(. != "")] as $rules
   | {
       metadata: {
         namespace: (.namespace // "demo"),
         name: ("\(.name // "ingress-\($number)")-\($suffix)" | rtrimstr("-")),
-        creationTimestamp: "\(.year // 2001 + $number)-01-01T00:00:00Z"
+        creationTimestamp: "\(.year // 2001 + $number)-01-01T00:00:00Z",
+        annotations: (if .share then {"bash-ingress.local/share-host-with": .share} else {} end)
       },
       spec: {
         ingressClassName: "bash",

@@ -1,0 +1,105 @@
+# How much one Ingress, and all of one namespace, may ask for.
+#
+# Hosts, paths and endpoints cost everybody something: time in each pass, memory in nginx, time at each reload. And
+# nginx tries wildcard hosts one by one for each request that no exact host is for. So what one namespace can cost has
+# limits. limits.json has them; the setting LIMITS changes some: "namespace_hosts=20000 ingress_paths=10000".
+# What exceeds a limit is not served, and is a problem; the oldest Ingresses count first. (jq 1.6 wants `import` after `include`.)
+include "ownership";
+import "limits" as $table;
+
+# input: the setting LIMITS / output: {"name of a limit": number, ...}
+def limits:
+  $table[0] + ([scan("([a-z_]+)=([0-9]+)") | {(.[0]): (.[1] | tonumber)}] | add // {});
+
+# --- one Ingress
+
+# input: [IngressRule] / output: {rules}: with no more hosts and paths than an Ingress may have; and how many there were
+def first_rules($limits):
+  reduce .[] as $rule ({rules: [], is_host: {}, hosts: 0, paths: 0};
+    "\($rule.host)" as $host
+    | if .is_host[$host] then . else .is_host[$host] = true | .hosts += 1 end
+    | ([$limits.ingress_paths - .paths, 0] | max) as $left
+    | (if .hosts <= $limits.ingress_hosts then .rules += [$rule | if .http.paths then .http.paths |= .[:$left] else . end] else . end)
+    | .paths += ($rule.http.paths // [] | length));
+
+# input: an Ingress / output: the same; if it asks for too much, without the rest, and with the problem in .excess
+def within_limits($limits):
+  if (.spec.rules // [] | length) <= $limits.ingress_hosts and (.spec.tls // [] | length) <= $limits.ingress_hosts
+    and ([.spec.rules[]?.http.paths // [] | length] | add // 0) <= $limits.ingress_paths then .
+  else
+    (.spec.rules // [] | first_rules($limits)) as {$rules, $hosts, $paths}
+    | (.spec.tls // [] | length) as $entries
+    | .spec.rules = $rules
+    | .spec.tls |= (. // [])[:$limits.ingress_hosts]
+    | if $hosts > $limits.ingress_hosts or $paths > $limits.ingress_paths or $entries > $limits.ingress_hosts then
+        .excess = {reason: "LimitExceeded", message: "it has \($hosts) hosts, \($paths) paths and \($entries) entries in spec.tls; of one Ingress, only the first \($limits.ingress_hosts) hosts, \($limits.ingress_paths) paths and \($limits.ingress_hosts) entries are served"}
+      else .
+      end
+  end;
+
+# --- one namespace
+
+# input: [digest of an Ingress] / output: {"what there is a limit for": how much of it they ask for}
+def size:
+  [.[].claims[] | select(.pathType == "Default").host] as $hosts
+  | {
+      hosts: ($hosts | length),
+      wildcards: ([$hosts[] | select(startswith("*"))] | length),
+      paths: (([.[].claims | length] | add) - ($hosts | length)),
+      tls_hosts: ([.[] | select(.tls != []) | ([.claims[] | select(.pathType == "Default")] | length) as $own | .tls[].hosts // [] | length | if . == 0 then $own else . end] | add // 0)
+    };
+
+# input: what size says / output: the name of a limit that is exceeded, or null
+def exceeded($limits):
+  first((to_entries[] | select(.value > $limits["namespace_\(.key)"]).key), null);
+
+# input: [digest of an Ingress of one namespace, the oldest first] / output: a problem for each with which they exceed a limit
+def beyond_limits($limits):
+  foreach .[] as $ingress ({used: {}};
+    (reduce ([$ingress] | size | to_entries[]) as {$key, $value} (.used; .[$key] += $value)) as $sum
+    | ($sum | exceeded($limits)) as $limit
+    | .problem = null
+    | if $limit then
+        .problem = {ingress: $ingress.ingress, reason: "LimitExceeded",
+          message: "it is not served: with it, the Ingresses of its namespace would have \($sum[$limit]) \($limit | gsub("tls_hosts"; "hosts in spec.tls")), and the limit is \($limits["namespace_\($limit)"])"}
+      else .used = $sum
+      end;
+    select(.problem) | {problem});
+
+# input: [digest of an Ingress, the oldest first] / output: those with which no namespace exceeds a limit; and problems
+def within_namespace_limits($limits):
+  [group_by(.ingress | namespace)[] | select(size | exceeded($limits)) | beyond_limits($limits)] as $problems
+  | if $problems == [] then .[]
+    else
+      ([$problems[].problem | {(.ingress): true}] | add) as $is_beyond
+      | $problems[], (.[] | select($is_beyond[.ingress] | not))
+    end;
+
+# input: {"namespace/name of a Service": [digest of an EndpointSlice]} / output: {"namespace/name of a Service": how many
+# endpoints each of its ports may have}, for the Services of namespaces that have too many
+#
+# Each of a slice's endpoints counts for each of its ports, so a few objects could come to millions of lines.
+def endpoint_limits($limits):
+  def lines: ((.ready // [] | length) + (.ending // [] | length)) * (.ports // {} | length);
+  if ([.[][] | lines] | add // 0) <= $limits.namespace_endpoints then {}
+  else
+    [to_entries[] | {service: .key, lines: ([.value[] | lines] | add), ports: ([.value[].ports // {} | keys[]] | unique | length)}]
+    | group_by(.service | namespace)
+    | map(select(([.[].lines] | add) > $limits.namespace_endpoints)
+        | ($limits.namespace_endpoints / length) as $share
+        | .[] | {(.service): ([$share / ([.ports, 1] | max) | floor, 1] | max)})
+    | add // {}
+  end;
+
+# --- problems
+
+# input: [problem {ingress, reason, message}, sorted] / output: the same, but not many of one Ingress, or of one namespace's other objects
+#
+# An Ingress with 5,000 mistakes must not hide what is said of others. Why an Ingress is closed comes first.
+def not_too_many_problems($limits):
+  [ group_by([.ingress, .namespace])[]
+    | if length <= $limits.ingress_problems then .[]
+      else
+        (sort_by(.reason != "ProtectionNotAvailable")[:$limits.ingress_problems][]),
+        {ingress: .[0].ingress, namespace: .[0].namespace, reason: "MoreProblems", message: "and \(length - $limits.ingress_problems) more problems\(.[0].namespace // "" | if . == "" then . else " in namespace " + . end)"}
+      end ];

@@ -1,0 +1,50 @@
+# Whose host it is: a host belongs to the namespace of the oldest Ingress with a rule for it.
+#
+# If hosts were shared path by path, a newer Ingress of another namespace could take a part of one that is not its own:
+# with a longer path, or with pathType Exact, it would get the requests for /login; and with those for
+# /.well-known/acme-challenge/, an authority would give it a certificate (RFC 8555, section 8.3).
+#
+# So the rules of other namespaces count only if an owner's Ingress says so, by the annotation
+# bash-ingress.local/share-host-with: "team-a,team-b", or "*" for all. An exact host and the wildcard that is for it
+# are two hosts. Rules without a host belong to nobody.
+#
+# HOST_OWNERSHIP=shared  hosts are shared path by path, as ingress-nginx does it; their certificates are not
+#                strict  who is the first to claim a wildcard also owns the hosts that it is for
+include "allow";
+
+# input: "namespace/name" / output: the namespace
+def namespace: .[:index("/")];
+
+# input: {host, owner, claims, wildcard} / output: whether the Ingresses of the owner share the host with that namespace
+def shares_with($other):
+  .owner as $owner
+  | any((.claims, .wildcard)[]?; .share and (.ingress | namespace) == $owner and any(.share[]; . == $other or . == "*"));
+
+# input: {host, owner, claims, wildcard} / output: the same with the claims that count, and a problem for each Ingress with
+# others; $first is the claim that made it the owner's host
+def without_strangers($first):
+  . as {$host, $owner}
+  | [(.claims | map(.ingress | namespace) | unique - [$owner])[] as $other | select(shares_with($other) | not) | {($other): true}] as $strangers
+  | ($strangers | add // {}) as $is_stranger
+  | .problems = [.claims | map(.ingress) | unique[] | select($is_stranger[namespace])
+      | {problem: {ingress: ., reason: "HostTaken", message:
+        "host \($host) belongs to namespace \($owner), whose Ingress \($first.ingress) asks for it since \($first.created), so these rules are not served; to share the host, that Ingress needs the annotation bash-ingress.local/share-host-with"}}]
+  | .claims |= map(select($is_stranger[.ingress | namespace] | not));
+
+# input: [[claim of one host, the oldest Ingress first], ...]
+# args:   $mode: HOST_OWNERSHIP; $ingresses: [digest of an Ingress, the oldest first]
+# output: [{host, owner: its namespace (none for host ""), claims: those that count, problems}, ...]
+def with_owners($mode; $ingresses):
+  (if $mode == "strict" then map(select(.[0].host | startswith("*.")) | {(.[0].host): .}) | add else null end) as $wildcards
+  | (if $wildcards then [$ingresses[].ingress] | to_entries | map({(.value): .key}) | add else {} end) as $age
+  | map(
+      {host: .[0].host, claims: .}
+      | if .host == "" then .
+        else
+          (if $wildcards then .wildcard = $wildcards[.host | as_wildcard] else . end)
+          | (if .wildcard then [.claims[0], .wildcard[0]] | min_by($age[.ingress]) else .claims[0] end) as $first
+          | .owner = ($first.ingress | namespace)
+          | if $mode == "shared" or (.claims[0].ingress == $first.ingress and .claims[-1].ingress == $first.ingress) then . # all are one Ingress's
+            else without_strangers($first)
+            end
+        end );
