@@ -3,8 +3,8 @@
 # input:  lines (jq -n -R) with tabs between: ID, what openssl reads in the certificate, the public key that belongs to
 #         the private one, why nginx rejects the pair. "over" instead of such a text: the program took too long for it
 # args:   $facts: [what was known before]; $found: lines {certificate: "namespace/name", id}, the Secrets that there are
-# output: {ID: {algorithm, names, notAfter} | {reason, message}, ...} of the Secrets that there are; then, on a line
-#         each, the IDs of the new pairs that can be used
+# output: {ID: {algorithm, names, notAfter} | {reason, message}, ...} of the Secrets that there are; then a line
+#         "use ID" for each of the new pairs that can be used
 
 # openssl prints the end of the validity and the public key first, and then all as text.
 # The ends of its lines have become form feeds.
@@ -36,7 +36,7 @@ def algorithm:
 
 # input: {certificate, key, rejection} / output: a fact
 def examine:
-  if [.[]] | index("over") then
+  if .certificate == "over" or .key == "over" or .rejection == "over" then
     {reason: "KeyPairRefused", message: "to examine it takes more time or memory than a key pair may take: make another one"}
   elif .certificate == "" then
     {reason: "CertificateInvalid", message: "its tls.crt begins with a certificate that openssl cannot read"}
@@ -62,4 +62,4 @@ def examine:
 ([$found | split("\n")[] | fromjson? | .id | values | {(.): true}] | add // {}) as $present
 | (reduce (inputs | split("\t")) as [$id, $certificate, $key, $rejection] ({}; .[$id] = ({$certificate, $key, $rejection} | examine))) as $new
 | ($facts[0] // {} | with_entries(select($present[.key]))) + $new,
-  ($new | to_entries[] | select(.value.reason | not) | .key)
+  ($new | to_entries[] | select(.value.reason | not) | "use \(.key)")

@@ -62,6 +62,7 @@ go_live() {
   fetch_all >"$dir/snapshot"
   "$bin/route" <"$dir/snapshot" >"$dir/model.json"
   "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >>"$dir/apply.log" 2>&1
+  cp "$dir/snapshot" "$STATE_DIR/live/snapshot"
   [[ -s $STATE_DIR/run/nginx.pid ]] || nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
   wait_for 15 curl -sf "localhost:$ADMIN_PORT/healthz"
 }
