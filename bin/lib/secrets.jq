@@ -72,10 +72,18 @@ def id:
 def blocks($kind):
   [scan("-----BEGIN \($kind)-----[A-Za-z0-9+/= \\t\\r\\n]*-----END \($kind)-----")];
 
-# input: a Secret / output: {pem}, or why it cannot be used
+# input: a PEM block of a private key / output: whether it begins as one that is not encrypted
 #
-# openssl and nginx get nothing but certificates and one clear private key. They would read much more: a key that is
-# encrypted so that it takes years to decrypt, PKCS #12, parameters of one's own.
+# openssl goes by the bytes and not by the label: it decrypts whatever is there. A clear key is a sequence that begins
+# with a number, its version: 0 or 1 (RFC 5958, 8017 and 5915). In base64, that is one of these, by how long it is. An
+# encrypted key (RFC 5958) begins with a sequence, PKCS #12 (RFC 7292) with the number 3.
+def is_clear:
+  test("\\A-----BEGIN [A-Z ]*-----[ \\t\\r]*\\n(?:M[A-Za-z0-9+/]{2}CAQ[A-H]|MI[A-Za-z0-9+/]{2}AgE[AB]|MII[A-Za-z0-9+/]{3}IBA[A-Za-f])");
+
+# input: a Secret / output: {id, pem}, or why it cannot be used
+#
+# openssl and nginx get nothing but certificates and one clear private key. They would read much more: above all a key
+# that is encrypted so that it takes minutes to find out that no passphrase fits.
 def key_pair:
   (.data["tls.crt"] // "" | @base64d) as $crt
   | (.data["tls.key"] // "" | @base64d) as $key
@@ -88,7 +96,8 @@ def key_pair:
       refused("PrivateKeyEncrypted"; "its private key is encrypted, and nobody is here to enter the passphrase: store it without one")
     elif $keys == [] then refused("PrivateKeyInvalid"; "its tls.key holds no private key in PEM form")
     elif $keys[0] | length > 8192 then refused("KeyPairRefused"; "its private key is larger than 8 KiB, which no key needs that is served")
-    elif isempty(id) then refused("ObjectUnreadable"; "it has no uid or resourceVersion")
+    elif $keys[0] | is_clear | not then refused("PrivateKeyInvalid"; "what its tls.key calls a private key is none, or an encrypted one")
+    elif [id] == [] then refused("ObjectUnreadable"; "it has no uid or resourceVersion")
     else {id: id, pem: ([$certificates[], $keys[0]] | join("\n") | split("\r") | join("") | split("\n") | join(","))}
     end;
 
