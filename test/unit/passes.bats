@@ -13,7 +13,7 @@ setup() {
 use_files() {
   mkdir -p "$dir/path"
   printf '%s\n' '#!/bin/sh' 'case ${3%%\?*} in' "*/secrets) exec cat $answers/secrets ;;" \
-    '*) echo "Error from server (NotFound): secrets \"${3##*/}\" not found" >&2 && exit 1 ;;' esac >"$dir/path/kubectl"
+    '*) echo "Error from server (NotFound): secrets \"${3##*/}\" not found" >&2 && exit 1 ;;' 'esac' >"$dir/path/kubectl"
   chmod +x "$dir/path/kubectl"
   PATH=$dir/path:$PATH look_seconds=0
   is_waited_for() { true; }

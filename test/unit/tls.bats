@@ -466,8 +466,10 @@ has_other_line() { # NAMESPACE/NAME LINE
 @test "the first new key pair of each namespace is examined before the second of any" {
   for i in {1..4}; do add_pair "demo/many-$i" a.example; done
   add_pair shop/only b.example
-  { for i in {1..4}; do echo "demo/many-$i {tls: [{hosts: [\"a.example\"], secretName: \"many-$i\"}]}"; done
-    echo 'shop/only {tls: [{hosts: ["b.example"], secretName: "only"}]}'; } >"$dir/rows"
+  {
+    for i in {1..4}; do echo "demo/many-$i {tls: [{hosts: [\"a.example\"], secretName: \"many-$i\"}]}"; done
+    echo 'shop/only {tls: [{hosts: ["b.example"], secretName: "only"}]}'
+  } >"$dir/rows"
   ingresses_are <"$dir/rows"
   id=$(jq -r '.items[] | select(.metadata.name == "only") | "\(.metadata.uid)-\(.metadata.resourceVersion)"' "$api/secrets")
   watch_openssl
