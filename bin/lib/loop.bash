@@ -5,7 +5,7 @@
 prepare_loop() {
   set +m # what the loop starts belongs to the loop's process group
   mkdir -p "$STATE_DIR/run" "$admin"
-  rm -rf "$next/lists" # of a loop that was killed: there may be Secrets among them
+  rm -rf "$next/lists" # of a loop that was killed
   exec {bell}<>"$STATE_DIR/run/bell"
   hash=$(served_hash)
   nginx_version=$(find_nginx_version)
