@@ -38,7 +38,7 @@ expect_replacement() {
 # reload would make too many of them, it waits: most leave by themselves within some seconds,
 # those with long requests do not. Only if these alone are too many, one of them is ended.
 make_room() { # WORKERS_TO_REPLACE
-  local now end since=()
+  local now end since=() sockets=() held_back=''
   take_time
   end=$((now + least_seconds + reload_seconds))
   while find_workers leaving && ! is_room_for "$1" && ((now <= end)); do
@@ -72,20 +72,43 @@ know_ages() {
 some_may_leave() { # WORKERS_TO_REPLACE
   local time old=0
   for time in "${since[@]}"; do
-    ((now - time < idle_seconds && now - time < least_seconds)) || old=$((old + 1))
+    ((now - time < idle_seconds)) || old=$((old + 1))
   done
   ((old < ${#since[@]} && old + $1 <= DRAINING_WORKERS))
 }
 
-# The oldest that has had its time.
+# The oldest that has had its time. If somebody causes reloads all the time (see hold-back), and
+# holds requests open as well: first the workers that have requests for nobody else.
 end_one() {
-  local i
+  local i choice='' which='the oldest'
+  find_neighbours
   for i in "${!found[@]}"; do
     ((now - since[i] >= least_seconds)) || continue
-    log "too many replaced workers still have requests: ending the oldest, ${found[i]}"
-    kill -TERM "${found[i]}" 2>/dev/null || true # it may have just ended
-    return
+    choice=${choice:-$i}
+    if [[ $held_back == yes ]] && ! serves_neighbours "${found[i]}"; then
+      choice=$i which='the oldest that serves only namespaces whose changes wait'
+      break
+    fi
   done
+  [[ -n $choice ]] || return 0
+  log "too many replaced workers still have requests: ending $which, ${found[choice]}"
+  kill -TERM "${found[choice]}" 2>/dev/null || true # it may have just ended
+}
+
+# Sets held_back, and sockets: the connections of this pod to pods of namespaces that need not wait.
+find_neighbours() {
+  local pod remote state inode
+  local -A pods=()
+  [[ -z $held_back ]] || return 0 # it is known
+  while read -r pod; do pods[$pod]=1; done < <(jq -r -f "$bin/lib/neighbours.jq" "$live/model.json")
+  if ((${#pods[@]} > 0)); then held_back=yes; else held_back=no; fi
+  while read -r _ _ remote state _ _ _ _ _ inode _; do
+    [[ ! -v pods[$remote] || $state != 01 ]] || sockets+=("socket:[$inode]") # 01: it is open
+  done < <(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+}
+
+serves_neighbours() { # WORKER
+  find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null | grep -xF -f <(printf '%s\n' "${sockets[@]}") >/dev/null
 }
 
 # Whether three quarters of the pod's memory are in use, or will be with the workers of one reload more;

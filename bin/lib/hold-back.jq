@@ -67,9 +67,9 @@ def charge: . + {paid: ($now + owes + cost)};
 def decide($was; $wanted; $services):
   def differs($lines): ($lines | that_count($services)) != ($was | that_count($services));
   if differs($wanted) | not then {lines: $wanted, account: .}
-  elif owes < most_to_owe or $now - .changed >= cost then {lines: $wanted, account: (charge + {changed: $now})}
+  elif owes + cost <= most_to_owe or $now - .changed >= cost then {lines: $wanted, account: (charge + {changed: $now})}
   else
-    (if owes < 2 * most_to_owe then $was | without_gone($wanted) else $was end) as $lines
+    (if owes + cost <= 2 * most_to_owe then $was | without_gone($wanted) else $was end) as $lines
     | {$lines, account: ((if differs($lines) then charge else . end) | .held //= $now)}
   end;
 
