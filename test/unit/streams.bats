@@ -17,7 +17,8 @@ setup() {
 
 teardown() {
   common_teardown
-  kill -KILL "$backend_pid" 2>/dev/null || true # or else it would wait for the streams that are open
+  # shellcheck disable=SC2086 # there may be no other one
+  kill -KILL "$backend_pid" ${other_backend-} 2>/dev/null || true # or else it would wait for the streams that are open
 }
 
 counts() { # FILTER
@@ -182,7 +183,7 @@ is_gone() { # PID
   stream_ends 1
   grep -q 'ending the oldest that serves only namespaces whose changes wait' "$dir/apply.log"
   kill -0 "${streams[0]}" "${streams[3]}"
-  kill "${streams[0]}" "${streams[@]:2}" "$other_backend"
+  kill "${streams[0]}" "${streams[@]:2}"
 }
 
 # Limits of a control group, in bytes.
