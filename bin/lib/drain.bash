@@ -36,14 +36,15 @@ expect_replacement() {
 
 # A worker that was replaced stays until its last request has ended, with all its memory. If a
 # reload would make too many of them, it waits: most leave by themselves within some seconds,
-# those with long requests do not. Only if these alone are too many, one of them is ended.
+# those with long requests do not. Only if these alone are too many, one of them is ended; but who
+# causes reloads all the time (see hold-back) and holds requests open is not waited for.
 make_room() { # WORKERS_TO_REPLACE
-  local now end since=() sockets=() held_back=''
+  local now end since=() sockets=() restless=''
   take_time
   end=$((now + least_seconds + reload_seconds))
   while find_workers leaving && ! is_room_for "$1" && ((now <= end)); do
     know_ages
-    some_may_leave "$1" || end_one
+    end_one "$1"
     sleep 0.1
     take_time
   done
@@ -77,31 +78,37 @@ some_may_leave() { # WORKERS_TO_REPLACE
   ((old < ${#since[@]} && old + $1 <= DRAINING_WORKERS))
 }
 
-# The oldest that has had its time. If somebody causes reloads all the time (see hold-back), and
-# holds requests open as well: first the workers that have requests for nobody else.
-end_one() {
-  local i choice='' which='the oldest'
+# Of those that have had their time: the oldest that has requests for nobody but who causes reloads
+# all the time; without such a one, the oldest.
+end_one() { # WORKERS_TO_REPLACE
+  local i oldest=''
   find_neighbours
   for i in "${!found[@]}"; do
     ((now - since[i] >= least_seconds)) || continue
-    choice=${choice:-$i}
-    if [[ $held_back == yes ]] && ! serves_neighbours "${found[i]}"; then
-      choice=$i which='the oldest that serves only namespaces whose changes wait'
-      break
+    oldest=${oldest:-$i}
+    if [[ $restless == yes ]] && ! serves_neighbours "${found[i]}"; then
+      end_worker "${found[i]}" 'the oldest that only serves who causes reloads all the time'
+      return
     fi
   done
-  [[ -n $choice ]] || return 0
-  log "too many replaced workers still have requests: ending $which, ${found[choice]}"
-  kill -TERM "${found[choice]}" 2>/dev/null || true # it may have just ended
+  if [[ -n $oldest ]] && ! some_may_leave "$1"; then end_worker "${found[oldest]}" 'the oldest'; fi
 }
 
-# Sets held_back, and sockets: the connections of this pod to pods of namespaces that need not wait.
+end_worker() { # WORKER WHICH
+  log "too many replaced workers still have requests: ending $2, $1"
+  kill -TERM "$1" 2>/dev/null || true # it may have just ended
+}
+
+# Sets restless: whether somebody causes reloads all the time; and sockets: the connections of this
+# pod to pods of other namespaces.
 find_neighbours() {
-  local pod remote state inode
+  local accounts=$STATE_DIR/scratch/loop/accounts pod remote state inode
   local -A pods=()
-  [[ -z $held_back ]] || return 0 # it is known
-  while read -r pod; do pods[$pod]=1; done < <(jq -r -f "$bin/lib/neighbours.jq" "$live/model.json")
-  if ((${#pods[@]} > 0)); then held_back=yes; else held_back=no; fi
+  [[ -z $restless ]] || return 0 # it is known
+  restless=no
+  [[ -s $accounts ]] || return 0
+  while read -r pod; do pods[$pod]=1; done < <(jq -r -f "$bin/lib/neighbours.jq" --slurpfile accounts "$accounts" --argjson now "$now" "$live/model.json")
+  if ((${#pods[@]} > 0)); then restless=yes; fi
   while read -r _ _ remote state _ _ _ _ _ inode _; do
     [[ ! -v pods[$remote] || $state != 01 ]] || sockets+=("socket:[$inode]") # 01: it is open
   done < <(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)

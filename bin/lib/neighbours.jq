@@ -1,7 +1,10 @@
-# The pods of namespaces that need not wait (see hold-back), if others have to.
+# The pods of all namespaces but those that cause reloads all the time.
 #
 # input:  a routing model
-# output: their addresses and ports in the form of /proc/net/tcp and tcp6; nothing if nobody has to wait
+# args:   $accounts: what hold-back.jq prints of the namespaces that owe something; $now: the time, as there
+# output: their addresses and ports in the form of /proc/net/tcp and tcp6; nothing if nobody causes so many reloads
+#
+# Who has to wait does; and before somebody has to, who owes most, if that are five changes or more.
 
 # input: a number below 256 / output: two hexadecimal digits
 def hex: "0123456789ABCDEF" as $digits | (. / 16 | floor) as $high | ($high, . - $high * 16) | $digits[.:. + 1];
@@ -23,7 +26,9 @@ def as_kernel_says:
   | (if startswith("[") then .[1:-1] | digits else [split(".")[] | tonumber | hex] | add end) as $address
   | "\($address | words):\($port)";
 
-([.problems[]? | select(.reason == "ChangesHeldBack").ingress | split("/")[0]] | unique) as $held
-| select($held != [])
-| .upstreams[]? | select(.service | split("/")[0] | IN($held[]) | not)
+($accounts[0] // {} | to_entries) as $accounts
+| ($accounts | map(select(.value.held).key)) as $held
+| (if $held != [] then $held else [$accounts | max_by(.value.paid) | select(.value.paid? and .value.paid - $now >= 25).key] end) as $restless
+| select($restless != [])
+| .upstreams[]? | select(.service | split("/")[0] | IN($restless[]) | not)
 | .endpoints[] | as_kernel_says
