@@ -2,7 +2,7 @@
 #
 # input:  the model that route.jq describes; {} (no servers) while nothing is known yet
 # output: lines of text for the http block of nginx.conf
-# $ENV:   HTTP_PORT, HTTPS_PORT, LISTEN_IPV6, STATE_DIR
+# $ENV:   HTTP_PORT, HTTPS_PORT, LISTEN_IPV6, PROXY_PROTOCOL, STATE_DIR
 
 # input: text / output: the same with "?" for each character that could mean something within a quoted nginx string:
 # `"`, `$`, `\`, and all that is not printable ASCII
@@ -31,9 +31,8 @@ def upstream_block:
 
 # input: [[network, ...], ...] / output: a variable for each list, which is 1 for the clients in it
 def network_variables:
-  (select(length > 0) | "  variables_hash_max_size 16384;", "  variables_hash_bucket_size 256;", ""),
-  ( range(length) as $i
-    | "  geo $in_networks_\($i + 1) {", (.[$i][] | "    \(.) 1;"), "  }", "" );
+  range(length) as $i
+  | "  geo $in_networks_\($i + 1) {", (.[$i][] | "    \(.) 1;"), "  }", "";
 
 # input: {host, files} / output: the nginx.conf for the certificates: which file for which name in the TLS handshake
 #
@@ -126,18 +125,19 @@ def blocks_against_redirects($exact):
 # Only the default server has them: it is the one that takes the handshake, and
 # its memory for that is needed only once.
 def server_block($tls):
-  (if .host == "" then " default_server" else "" end) as $default
+  ((if $ENV.PROXY_PROTOCOL == "on" then " proxy_protocol" else "" end) + (if .host == "" then " default_server" else "" end)) as $options
   | (.locations | map(select(.pathType == "Exact") | {(.path): true}) | add // {}) as $exact
   | "  server {",
-    "    listen \($ENV.HTTP_PORT)\($default);",
-    "    listen \($ENV.HTTPS_PORT) ssl\($default);",
-    (if $ENV.LISTEN_IPV6 == "on" then "    listen [::]:\($ENV.HTTP_PORT)\($default);", "    listen [::]:\($ENV.HTTPS_PORT) ssl\($default);" else empty end),
+    "    listen \($ENV.HTTP_PORT)\($options);",
+    "    listen \($ENV.HTTPS_PORT) ssl\($options);",
+    (if $ENV.LISTEN_IPV6 == "on" then "    listen [::]:\($ENV.HTTP_PORT)\($options);", "    listen [::]:\($ENV.HTTPS_PORT) ssl\($options);" else empty end),
     "    server_name \(
       if .host == "" then "_"
       elif .host | startswith("*.") then "\"~^[^.]+\(.host[1:] | harmless | gsub("[.]"; "[.]"))$\"" # one label, unlike nginx's own "*."
       else .host | string
       end);",
     (if .host == "" then $tls[] else empty end),
+    "    if ($nginx_says) { return 400 $nginx_says; }",
     "    if ($is_loop) { return 508 \"This request goes round in circles, perhaps because an EndpointSlice has the address of a controller.\\n\"; }",
     (.locations[] | location_blocks($exact)),
     (.locations | blocks_against_redirects($exact)),

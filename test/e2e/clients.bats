@@ -31,6 +31,28 @@ reload() {
   assert_equal BREW "$(ask client.example / -X BREW | jq -r .method)"
 }
 
+@test "a path with a dot segment gets a 400 with a sentence, over HTTP/1.1 and HTTP/2; a query may have one" {
+  for version in --http1.1 --http2-prior-knowledge; do
+    for path in /a/../b /a/%2e%2E/b /a/..%2fb '/a/..;/b'; do
+      assert_equal 'The path has a segment "." or ".." in it, which is not served: resolve it first. 400 text/plain' \
+        "$(ask client.example "$path" "$version" -w '%{http_code} %{content_type}' | paste -sd ' ')"
+    done
+    assert_equal '/a%2Fb?/../c' "$(ask client.example '/a%2Fb?/../c' "$version" | jq -r .uri)"
+  done
+}
+
+@test "what a client says in a proxy's name does not reach the pod" {
+  run ask client.example / -H 'X-Forwarded-For: 6.6.6.6' -H 'Forwarded: for=6.6.6.6' -H 'X-Forwarded-Prefix: 6.6.6.6' -H 'X-Original-URL: 6.6.6.6' \
+    -H 'True-Client-IP: 6.6.6.6' -H 'X-Auth-Request-User: 6.6.6.6' -H 'X-Custom: mine'
+  assert_contains "$output" '"X-Custom":["mine"]'
+  refute_contains "$output" 6.6.6.6
+}
+
+@test "a pod that closes the connection is named by its Service, in plain text" {
+  assert_equal 'Service e2e/backend closed the connection before it answered: Ingress e2e/client. 502 text/plain' \
+    "$(ask client.example /drop -X POST -w '%{http_code} %{content_type}' | paste -sd ' ')"
+}
+
 @test "a body in chunks arrives whole, in both directions" {
   assert_equal hello "$(ask client.example / -H 'Transfer-Encoding: chunked' --data hello | jq -r .body)"
   long=$(seq 20000)

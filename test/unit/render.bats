@@ -59,3 +59,24 @@ golden() { # FIXTURE
   assert_contains "$(conf_with GRPCS)" 'upstream "apple.shop.80.grpcs" {'
   assert_contains "$(conf_with FCGI)" 'proxy_pass "http://apple.shop.80"; }'
 }
+
+@test "nginx takes every configuration without a warning, also with gRPC, source ranges and trusted proxies" {
+  mkdir -p "$STATE_DIR"
+  for trusted in '' 10.0.0.0/8,fd00::/8; do
+    model rules '(.ingresses.items[] | select(.metadata.name == "same-names").metadata.annotations) = {"nginx.ingress.kubernetes.io/backend-protocol": "GRPC",
+      "nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8"}' | TRUSTED_PROXIES=$trusted "$bin/render" >"$dir/nginx.conf"
+    assert_contains "$(<"$dir/nginx.conf")" grpc_pass
+    use_known_keys
+    "$bin/apply" test <"$dir/nginx.conf"
+    (source "$bin/settings" && source "$bin/lib/nginx.bash" && program='test' leave_out_what_is_too_new "$dir/nginx.conf") 2>/dev/null
+    assert_contains "$(nginx -e stderr -t -c "$dir/nginx.conf" 2>&1)" 'test is successful'
+    refute_contains "$(nginx -e stderr -t -c "$dir/nginx.conf" 2>&1)" warn
+  done
+}
+
+@test "a template of one's own stands where nginx.conf.template names it" {
+  cp -r "$templates" "$dir/templates"
+  echo '  # my own: ${HTTP_PORT}' >"$dir/templates/mine.conf.template"
+  sed -i 's/^@log.conf.template@$/&\n@mine.conf.template@/' "$dir/templates/nginx.conf.template"
+  assert_contains "$(TEMPLATES_DIR=$dir/templates "$bin/render" <<<'{}')" "# my own: $HTTP_PORT"
+}

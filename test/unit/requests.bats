@@ -30,7 +30,7 @@ $(temp_paths "$dir/witness")
   access_log $dir/seen seen if=\$understood;
   server {
     listen 127.77.0.1:8080;
-    location / { return 200 "\$http_x_real_ip \$http_x_forwarded_for\n"; }
+    location / { return 200 "\$http_x_real_ip \$http_x_forwarded_for\nID: \$http_x_request_id\n"; }
   }
 }
 CONF
@@ -163,6 +163,135 @@ ROWS
 ROWS
 }
 
+@test "a path that a pod could take for another one is refused, and ordinary ones are not" {
+  assert_requests <<'ROWS'
+    # request                                                          answers  the pod sees
+    GET /apple/../any HTTP/1.1|H||                                     400 200
+    GET /apple/.. HTTP/1.1|H||                                         400 200
+    GET /apple/./any?x HTTP/1.1|H||                                    400 200
+    GET /./apple HTTP/1.1|H||                                          400 200
+    GET /apple/. HTTP/1.1|H||                                          400 200
+    GET /apple/%2e%2E/any HTTP/1.1|H||                                 400 200
+    GET /apple/.%2e?x HTTP/1.1|H||                                     400 200
+    GET /apple/..%2fany HTTP/1.1|H||                                   400 200
+    GET /apple%2F..%2Fany HTTP/1.1|H||                                 400 200
+    GET /apple/..%5cany HTTP/1.1|H||                                   400 200
+    GET /apple/x%5C..%5C..%5Cany HTTP/1.1|H||                          400 200
+    GET /apple/\x5c..\x5cany HTTP/1.1|H||                              400 200
+    GET /apple\x5cany HTTP/1.1|H||                                     400 200
+    GET /apple/..;/any HTTP/1.1|H||                                    400 200
+    GET /apple/.;x=y/any HTTP/1.1|H||                                  400 200
+    GET /apple/..%3Bx/any HTTP/1.1|H||                                 400 200
+    GET /apple//../any HTTP/1.1|H||                                    400 200
+    GET /apple#/any HTTP/1.1|H||                                       400 200
+    GET /apple/..#/any HTTP/1.1|H||                                    400 200
+    GET http://fruit.example/apple/../any HTTP/1.1|H||                 400 200
+    POST /apple/../any HTTP/1.1|H|Content-Length: 3||abc               400 200
+    # what stands in a query, and what is only part of a segment, means nothing
+    GET /apple?/../x&#/../ HTTP/1.1|H||                                200 200  GET /apple fruit.example
+    GET /apple?..%2f..%5c HTTP/1.1|H||                                 200 200  GET /apple fruit.example
+    GET /apple/... HTTP/1.1|H||                                        200 200  GET /apple/... fruit.example
+    GET /apple/..a/b../.well-known/a.b HTTP/1.1|H||                    200 200  GET /apple/..a/b../.well-known/a.b fruit.example
+    GET /apple/group%2Fproject HTTP/1.1|H||                            200 200  GET /apple/group/project fruit.example
+    GET /apple//x HTTP/1.1|H||                                         200 200  GET /apple/x fruit.example
+    GET /apple/a;b=c/%252e%252e HTTP/1.1|H||                           200 200  GET /apple/a;b=c/%2e%2e fruit.example
+    GET /apple/C:%5Cx HTTP/1.1|H||                                     200 200  GET /apple/C:\x5Cx fruit.example
+ROWS
+  assert_equal 'The path has a segment "." or ".." in it, which is not served: resolve it first.' "$(ask fruit.example /apple/../any)"
+}
+
+@test "HTTP/2 gets the same refusals, in plain text" {
+  grep -q '^ *http2 on' "$STATE_DIR/live/nginx.conf" || skip 'this nginx is too old for HTTP/2'
+  for path in /apple/../any /apple/%2e%2E/any /apple/..%5cany '/apple/..;/any'; do
+    assert_equal '2 400 text/plain' "$(ask fruit.example "$path" --http2-prior-knowledge -o /dev/null -w '%{http_version} %{http_code} %{content_type}')"
+  done
+  assert_equal '2 200' "$(ask fruit.example '/apple?/../x' --http2-prior-knowledge -o /dev/null -w '%{http_version} %{http_code}')"
+  assert_equal '2 405 text/plain' "$(ask fruit.example /apple --http2-prior-knowledge -X TRACE -o /dev/null -w '%{http_version} %{http_code} %{content_type}')"
+}
+
+# Prints status, type and text of the first answer.
+answer_to() { # REQUEST
+  answers_to "$1" >/dev/null
+  tr -d '\r' <"$dir/answer" | awk 'NR == 1 { status = $2 } /^Content-Type: / { type = $2 } body { print status, type, $0; exit } /^$/ { body = 1 }'
+}
+
+@test "what nginx says itself is plain text, one sentence, without its version" {
+  long=$(printf '%017000d' 0)
+  rows <<ROWS | while IFS=$'\t' read -r request answer; do assert_row "$answer" "$(answer_to "${request/LONG/$long}")" "$request"; done
+    # request                                                answer
+    GET /apple/../x HTTP/1.1|H||                             400 text/plain The path has a segment "." or ".." in it, which is not served: resolve it first.
+    GET /apple#x HTTP/1.1|H||                                400 text/plain The path has a "#" or a backslash in it, which is not served: write it as %23 or %5C.
+    GET /x.html HTTP/1.1|H||                                 404 text/plain No rule of an Ingress matches host fruit.example and path /x.html.
+    NONSENSE||                                               400 text/plain This is no HTTP request that could be understood.
+    GET /apple HTTP/1.1||                                    400 text/plain This is no HTTP request that could be understood.
+    GET /apple HTTP/1.1|Host: a b||                             400 text/plain This is no HTTP request that could be understood.
+    TRACE /apple HTTP/1.1|H||                                405 text/plain This method is not possible here.
+    GET /LONG HTTP/1.1|H||                                   414 text/plain The request line is too long: it may have 16 kB.
+    GET /apple HTTP/1.1|H|A: LONG||                          431 text/plain The header of the request is too large: a line may have 16 kB, all of it 64 kB.
+    POST /apple HTTP/1.1|H|Transfer-Encoding: gzip||         501 text/plain This Transfer-Encoding is unknown: only chunked is possible.
+    GET /apple HTTP/2.1|H||                                  505 text/plain This version of HTTP is unknown: 1.0, 1.1 and 2 are possible.
+ROWS
+  assert_equal 'This port is for HTTPS, and the request came without TLS.' "$(curl -s "http://127.0.0.1:$HTTPS_PORT/")"
+  rm -f "$STATE_DIR/admin/ready"
+  assert_equal 'This is not available now: try again later. 503 text/plain' "$(curl -s "127.0.0.1:$ADMIN_PORT/readyz" -w '%{http_code} %{content_type}' | paste -sd ' ')"
+  assert_equal 'This is no HTTP request that could be understood.' "$(curl -s "127.0.0.1:$ADMIN_PORT/" -H 'Host: a b')"
+  assert_equal 400 "$(ask fruit.example /apple/../x --head -o /dev/null -w '%{http_code}')"
+  for request in 'GET /apple/../x HTTP/1.1|H||' 'NONSENSE||'; do
+    answers_to "$request" >/dev/null
+    assert_equal 'Server: nginx' "$(grep -a -m 1 '^Server:' "$dir/answer" | tr -d '\r')"
+  done
+}
+
+@test "a client that is sent to HTTPS is told so in plain text" {
+  serve rules '.ingresses.items[0].metadata.annotations = {"nginx.ingress.kubernetes.io/force-ssl-redirect": "true"}'
+  assert_equal '308 https://fruit.example/apple?x text/plain' "$(ask fruit.example '/apple?x' -o "$dir/answer" -w '%{http_code} %{redirect_url} %{content_type}')"
+  assert_equal 'This is served over HTTPS only.' "$(<"$dir/answer")"
+}
+
+odd_requests=(
+  'GET /apple/gr\xc3\xb6\xc3\x9fe?x=y HTTP/1.1|H|User-Agent: \x9b31m and \xff\xfe "quoted" \x5c||'
+  'GET /apple/\x9b2J\x80 HTTP/1.1|Host: fr\xc3\xbcit.example|User-Agent: a\tb||'
+  'GET /apple HTTP/1.1|H|X-Request-ID: \x9b "x" \xc3||'
+  'GET /\xff"\x5c" HTTP/1.1|H||'
+  'GET /apple||'
+  '\x16\x03\x01\xff||'
+  'TRACE /apple HTTP/1.1|H||'
+)
+
+# Sends them all, and prints the lines that they leave in the log.
+log_of_odd_requests() { # FORM
+  local request
+  ACCESS_LOG=$1 serve rules
+  : >"$dir/access.log"
+  for request in "${odd_requests[@]}"; do answers_to "$request" >/dev/null; done
+  ask fruit.example /last >/dev/null
+  wait_for 15 grep -q /last "$dir/access.log"
+  cat "$dir/access.log"
+}
+
+@test "each line of the log is printable ASCII, whatever bytes a client sends" {
+  for form in text json; do
+    log_of_odd_requests "$form" >"$dir/lines"
+    (($(wc -l <"$dir/lines") > ${#odd_requests[@]}))
+    run env LC_ALL=C grep -vnE '^[ -~]*$' "$dir/lines"
+    assert_equal '' "$output"
+  done
+  assert_equal "$(wc -l <"$dir/lines")" "$(jq -c . "$dir/lines" | wc -l)"
+  assert_equal '["GET","/apple/gr[...]e?x=y","[...] \"quoted\" \\",200]' "$(jq -c 'select(.uri | contains("/gr")) | [.method, .uri, .user_agent, .status]' "$dir/lines")"
+  assert_equal 405 "$(jq 'select(.method == "TRACE").status' "$dir/lines")"
+}
+
+@test "a request ID that not every log could show is replaced" {
+  assert_equal 'X-Request-ID: a-1_b:/+=@~.' "$(request_id 'a-1_b:/+=@~.')"
+  for bad in 'a b' 'a"b' $'a\x9b' "$(printf '%0129d' 0)"; do
+    [[ $(request_id "$bad") =~ ^X-Request-ID:\ [0-9a-f]{32}$ ]]
+  done
+}
+
+request_id() { # ID   prints what the pod gets
+  ask fruit.example /apple -H "X-Request-ID: $1" | sed -n 's/^ID: /X-Request-ID: /p'
+}
+
 @test "a header that a program could take for one of nginx's own does not get past it" {
   assert_requests <<'ROWS'
     # request                                                          answers  the pod sees
@@ -180,10 +309,10 @@ ROWS
   assert_equal '200 200' "$(answers_to "GET /apple HTTP/1.1|H|Cookie: $(kilobytes 15)||")"
   assert_equal '200 200' "$(answers_to "GET /apple?$(kilobytes 15) HTTP/1.1|H||")"
   assert_equal '200 200' "$(answers_to "GET /apple HTTP/1.1|H|A: $(kilobytes 15)|B: $(kilobytes 15)|C: $(kilobytes 15)||")"
-  assert_equal 400 "$(answers_to "GET /apple HTTP/1.1|H|Cookie: $(kilobytes 17)||")"
+  assert_equal 431 "$(answers_to "GET /apple HTTP/1.1|H|Cookie: $(kilobytes 17)||")"
   assert_equal 414 "$(answers_to "GET /apple?$(kilobytes 17) HTTP/1.1|H||")"
-  assert_equal 400 "$(answers_to "GET /apple HTTP/1.1|H|A: $(kilobytes 15)|B: $(kilobytes 15)|C: $(kilobytes 15)|D: $(kilobytes 15)|E: $(kilobytes 15)||")"
-  assert_equal 400 "$(answers_to "GET /apple HTTP/1.1|Host: $(kilobytes 17)||")"
+  assert_equal 431 "$(answers_to "GET /apple HTTP/1.1|H|A: $(kilobytes 15)|B: $(kilobytes 15)|C: $(kilobytes 15)|D: $(kilobytes 15)|E: $(kilobytes 15)||")"
+  assert_equal 431 "$(answers_to "GET /apple HTTP/1.1|Host: $(kilobytes 17)||")"
 }
 
 # Sends "x" again and again, and succeeds when nginx closes the connection.

@@ -221,6 +221,49 @@ memory_is() { # LIMIT USED
   assert_equal 5 "$(counts .POST)"
 }
 
+@test "a 502 or 504 names the Service and the Ingress, says what became of the request, and does not name the pod" {
+  PROXY_READ_TIMEOUT=1 ACCESS_LOG=json serve rules '.ingresses.items[0].spec.rules[0].http.paths |= [.[0] | .path = "/" | .pathType = "Prefix"]'
+  for method in GET POST; do
+    assert_equal 'Service demo/apple closed the connection before it answered: Ingress demo/fruit.' "$(ask fruit.example /drop -X "$method")"
+  done
+  assert_equal 'Service demo/apple did not answer in time: Ingress demo/fruit.' "$(ask fruit.example '/slow?seconds=5')"
+  kill -KILL "$backend_pid"
+  wait_for 15 accepts_nothing
+  assert_equal '502 text/plain' "$(ask fruit.example / -o /dev/null -w '%{http_code} %{content_type}')"
+  # the log still knows the method and the Service
+  wait_for 15 grep -q '"method":"POST".*"uri":"/drop".*"status":502.*"upstream":"apple.demo.80","upstream_addr":"127.77' "$dir/access.log"
+}
+
+accepts_nothing() {
+  assert_equal 'Service demo/apple accepts no connection: Ingress demo/fruit.' "$(ask fruit.example /)"
+}
+
+@test "a pod's own 502 is passed on as it is" {
+  kill -KILL "$backend_pid"
+  start_failing_pod
+  assert_equal '502 my own words' "$(ask fruit.example / -w '%{http_code} ' -o "$dir/answer")$(<"$dir/answer")"
+}
+
+# A pod of apple that answers 502 by itself.
+start_failing_pod() {
+  mkdir -p "$dir/failing"
+  cat >"$dir/failing.conf" <<CONF
+pid $dir/failing.pid;
+error_log $dir/failing.log;
+events {}
+http {
+  access_log off;
+$(temp_paths "$dir/failing")
+  server {
+    listen 127.77.0.1:8080;
+    listen 127.77.0.2:8080;
+    location / { return 502 "my own words\n"; }
+  }
+}
+CONF
+  wait_for 15 nginx -e stderr -c "$dir/failing.conf"
+}
+
 @test "a GET that a pod took and did not answer is tried on the next pod" {
   assert_equal 502 "$(ask fruit.example /drop -o /dev/null -w '%{http_code}')"
   assert_equal 2 "$(counts .GET)"
