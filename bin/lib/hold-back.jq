@@ -7,14 +7,14 @@
 #
 # Each change of a namespace that goes live costs it 5 s, which it owes from then on; time pays them off. While it owes
 # too much, its lines stay as they are live, but for one change every 5 s. So a namespace may change something every
-# 5 s for ever, and 30 times at once now and then.
+# 5 s for ever, and 40 times at once now and then.
 #
 #   ACCOUNT  {paid: when it will owe nothing, changed: when its last change went live, held: since when its changes wait}
 #
 # Only what an Ingress of ours can use counts: other Services may change as often as they like, for they cause no reload.
 
 def cost: 5;
-def most_to_owe: 30 * cost;
+def most_to_owe: 40 * cost;
 def most_told: 10; # Ingresses of a namespace that are told
 
 # --- lines and namespaces

@@ -29,10 +29,10 @@ wait_for_ring() {
 # --- namespaces that change something all the time
 
 # Who causes reloads without end has to wait, so that they cut nobody's connections (see hold-back).
-# It is not asked who that is before there have been 20 in a row, each worth 5 s: for an
+# It is not asked who that is before there have been 10 in a row, each worth 5 s: for an
 # ordinary cluster this costs nothing.
 hold_back_the_restless() {
-  ((reloads_paid - now > 20 * 5)) || [[ -s $next/accounts ]] || return 0
+  ((reloads_paid - now > 10 * 5)) || [[ -s $next/accounts ]] || return 0
   is_new snapshot || return 0
   echo hold-back >"$next/step"
   : >>"$next/accounts"

@@ -54,28 +54,28 @@ moves_at() { # SECONDS TIMES
   done
 }
 
-# It has changed something 30 times in second 1000.
-has_moved_30_times() {
-  echo '{"noisy":{"paid":1150,"changed":1000}}' >"$dir/accounts"
+# It has changed something 40 times in second 1000.
+has_moved_40_times() {
+  echo '{"noisy":{"paid":1200,"changed":1000}}' >"$dir/accounts"
 }
 
-@test "what a namespace changes 30 times in a row goes live at once each time, and what it changes then is as it was, for up to 5 s" {
-  moves_at 1000 30
-  assert_live noisy/moves 10.0.0.31
+@test "what a namespace changes 40 times in a row goes live at once each time, and what it changes then is as it was, for up to 5 s" {
+  moves_at 1000 40
+  assert_live noisy/moves 10.0.0.41
   moves_at 1001 1
-  assert_live noisy/moves 10.0.0.31
+  assert_live noisy/moves 10.0.0.41
   moves_at 1004 2
-  assert_live noisy/moves 10.0.0.31
+  assert_live noisy/moves 10.0.0.41
   pass_at 1005 # nothing has changed since
-  assert_live noisy/moves 10.0.0.34
+  assert_live noisy/moves 10.0.0.44
   moves_at 1009 1
-  assert_live noisy/moves 10.0.0.34
+  assert_live noisy/moves 10.0.0.44
   pass_at 1010
-  assert_live noisy/moves 10.0.0.35
+  assert_live noisy/moves 10.0.0.45
 }
 
 @test "meanwhile, what other namespaces change goes live in the same pass" {
-  has_moved_30_times
+  has_moved_40_times
   for pod in 10.1.0.2 10.1.0.3 10.1.0.4; do
     pods_are quiet/stays "$pod"
     moves_at 1001 1
@@ -87,7 +87,7 @@ has_moved_30_times() {
 @test "a pod that is gone is taken out at once while its Service has another; the last one stays until the time is over" {
   pods_are noisy/moves 10.0.0.1 10.0.0.2 10.0.0.3
   pass_at 1000
-  has_moved_30_times
+  has_moved_40_times
   pods_are noisy/moves 10.0.0.2 10.0.0.3 10.0.0.4
   pass_at 1001
   assert_live noisy/moves 10.0.0.2 10.0.0.3
@@ -101,18 +101,18 @@ has_moved_30_times() {
   assert_live noisy/moves 10.0.0.4
 }
 
-@test "nobody reloads without end by pods that come by the hundred and go one by one: after 30, they wait as well" {
+@test "nobody reloads without end by pods that come by the hundred and go one by one: after 40, they wait as well" {
   mapfile -t pods < <(printf '10.0.1.%s\n' {1..100})
   pods_are noisy/moves "${pods[@]}"
   pass_at 1000
-  has_moved_30_times
-  for i in {1..33}; do
+  has_moved_40_times
+  for i in {1..43}; do
     pods_are noisy/moves "${pods[@]:i}"
     pass_at 1001
   done
-  assert_live noisy/moves "${pods[@]:30}"
+  assert_live noisy/moves "${pods[@]:40}"
   pass_at 1005
-  assert_live noisy/moves "${pods[@]:33}"
+  assert_live noisy/moves "${pods[@]:43}"
 }
 
 # Prints what the Ingresses say of it.
@@ -121,26 +121,26 @@ told() {
 }
 
 @test "each Ingress of a namespace says while its changes wait, and the accounts since when; nobody does when half is paid" {
-  has_moved_30_times
+  has_moved_40_times
   pass_at 1000
   assert_equal '' "$(told)"
   moves_at 1001 1
   assert_equal "noisy/moves: namespace noisy changes something all the time: so that this cuts nobody's connections, a change may wait 5 s" "$(told)"
   assert_json '.noisy.held' 1001 <"$dir/accounts"
-  pass_at 1079
+  pass_at 1104
   assert_contains "$(told)" noisy/moves
-  pass_at 1081
+  pass_at 1106
   assert_equal '' "$(told)"
-  moves_at 1082 5
+  moves_at 1107 5
   assert_live noisy/moves "10.0.0.$moved"
 }
 
 @test "time pays: in the end nobody owes anything, and the snapshot is that of fetch, byte for byte" {
-  has_moved_30_times
+  has_moved_40_times
   moves_at 1000 1
   pass_at 1005
   assert_live noisy/moves 10.0.0.2
-  pass_at 1160
+  pass_at 1210
   cmp "$dir/now" "$STATE_DIR/live/snapshot"
   assert_equal '' "$(<"$dir/accounts")"
 }
@@ -155,7 +155,7 @@ told() {
 }
 
 @test "what is new, changed or gone of a namespace waits as a whole: Services, Ingresses, certificates" {
-  has_moved_30_times
+  has_moved_40_times
   before=$(grep -v '"quiet' "$STATE_DIR/live/snapshot")
   jq -c 'select(.service != "noisy/moves") | if .ingress == "noisy/moves" then .claims[0].host = "other.example" else . end' "$dir/now" >"$dir/new"
   sed -e '/"ingress":"noisy/ a {"ingress":"noisy/new","created":"2026-01-01T00:00:00Z","options":{},"claims":[],"tls":[],"problems":[]}' \
@@ -187,9 +187,9 @@ watch_hold_back() {
   chmod +x "$bin/hold-back"
 }
 
-@test "the loop asks who it is only after 20 reloads in a row, and if something has changed" {
+@test "the loop asks who it is only after 10 reloads in a row, and if something has changed" {
   source "$bin/loop"
-  loop_after 20
+  loop_after 10
   watch_hold_back
   pods_are noisy/moves 10.0.0.2
   cp "$dir/now" "$next/snapshot"
@@ -206,7 +206,7 @@ watch_hold_back() {
 
 @test "a reload every 5 s for ever is no reason to ask" {
   source "$bin/loop"
-  loop_after 20
+  loop_after 10
   watch_hold_back
   for now in {1005..1500..5}; do count_reload; done
   pods_are noisy/moves 10.0.0.2
@@ -247,7 +247,7 @@ watch_hold_back() {
 
 @test "what did not go live costs nothing" {
   source "$bin/loop"
-  loop_after 21
+  loop_after 11
   pods_are noisy/moves 10.0.0.2
   cp "$dir/now" "$next/snapshot"
   hold_back_the_restless
