@@ -19,10 +19,14 @@ define_lists() {
   [[ -n $WATCH_NAMESPACE ]] || lists[namespaces]='/api/v1/namespaces?fieldSelector=status.phase=Terminating'
 }
 
-# A Secret for TLS need not have the type that is made for it, so all are read
-# but those of types that can have no certificate and are often many.
+# For certificates: the Secrets that are key pairs by their type.
 secrets_path() {
-  echo "/api/v1/${WATCH_NAMESPACE:+namespaces/$WATCH_NAMESPACE/}secrets?fieldSelector=type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token,type!=kubernetes.io/dockerconfigjson,type!=bootstrap.kubernetes.io/token"
+  echo "/api/v1/${WATCH_NAMESPACE:+namespaces/$WATCH_NAMESPACE/}secrets?fieldSelector=type=kubernetes.io/tls"
+}
+
+# For certificates: any other.
+secret_path() { # NAMESPACE/NAME
+  echo "/api/v1/namespaces/${1%/*}/secrets/${1#*/}"
 }
 
 # For publish.
@@ -204,7 +208,7 @@ finish_reads() {
 
 declare -A reads=() # NAME: the process of each read that was started
 # shellcheck disable=SC2034 # for those who source this
-declare -A lists=() kinds=([ingresses]=Ingress [services]=Service [endpointslices]=EndpointSlice [ingressclasses]=IngressClass [namespaces]=Namespace [secrets]=Secret)
+declare -A lists=() kinds=([ingresses]=Ingress [services]=Service [endpointslices]=EndpointSlice [ingressclasses]=IngressClass [namespaces]=Namespace)
 define_lists
 ended='' reading='' has_limit='' copying=''
 use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' answer='' reader='' status=''

@@ -34,27 +34,100 @@ expect_replacement() {
   make_room "${#old_workers[@]}"
 }
 
-# A worker that was replaced stays until its last request has ended, with all its
-# memory. If a reload would make too many of them, it waits for the oldest, and ends
-# it when it has had its time. So only long requests are cut.
+# A worker that was replaced stays until its last request has ended, with all its memory. If a
+# reload would make too many of them, it waits: most leave by themselves within some seconds,
+# those with long requests do not. Only if these alone are too many, one of them is ended; but who
+# causes reloads all the time (see hold-back) and holds requests open is not waited for.
 make_room() { # WORKERS_TO_REPLACE
-  local end=$(($(uptime) + least_seconds + reload_seconds))
-  local most=$((DRAINING_WORKERS > 2 * $1 ? DRAINING_WORKERS - $1 : $1)) # so that at least those of the last reload may stay
-  while find_workers leaving && ((${#found[@]} > most && $(uptime) <= end)); do
-    end_if_due "${found[0]}"
+  local now end since=() sockets=() restless=''
+  take_time
+  end=$((now + least_seconds + reload_seconds))
+  while find_workers leaving && ! is_room_for "$1" && ((now <= end)); do
+    know_ages
+    end_one "$1"
     sleep 0.1
+    take_time
   done
 }
 
-end_if_due() { # WORKER
-  local since
-  since=$(sed -n "s/^$1 //p" "$STATE_DIR/run/replaced" | tail -n 1)
-  if [[ -z $since ]]; then
-    remember_replaced "$1" # apply was killed before it could
-  elif (($(uptime) - since >= least_seconds)); then
-    log "too many replaced workers still have requests: ending the oldest, $1"
-    kill -TERM "$1" 2>/dev/null || true # it may have just ended
-  fi
+# At least those of the last reload may stay; and a few, without a look at the memory.
+is_room_for() { # WORKERS
+  ((${#found[@]} <= $1)) && return
+  ((${#found[@]} + $1 <= DRAINING_WORKERS)) || return
+  ((${#found[@]} + $1 <= few_workers)) || ! memory_is_short
+}
+
+# Sets since: when each worker of found was replaced.
+know_ages() {
+  local worker time
+  local -A known=()
+  while read -r worker time; do known[$worker]=$time; done <"$STATE_DIR/run/replaced"
+  since=()
+  for worker in "${found[@]}"; do
+    [[ -v known[$worker] ]] || remember_replaced "$worker" # apply was killed before it could
+    since+=("${known[$worker]-$now}")
+  done
+}
+
+# Without long requests, a worker leaves when keepalive_min_timeout is over.
+some_may_leave() { # WORKERS_TO_REPLACE
+  local time old=0
+  for time in "${since[@]}"; do
+    ((now - time < idle_seconds)) || old=$((old + 1))
+  done
+  ((old < ${#since[@]} && old + $1 <= DRAINING_WORKERS))
+}
+
+# Of those that have had their time: the oldest that has requests for nobody but who causes reloads
+# all the time; without such a one, the oldest.
+end_one() { # WORKERS_TO_REPLACE
+  local i oldest=''
+  find_neighbours
+  for i in "${!found[@]}"; do
+    ((now - since[i] >= least_seconds)) || continue
+    oldest=${oldest:-$i}
+    if [[ $restless == yes ]] && ! serves_neighbours "${found[i]}"; then
+      end_worker "${found[i]}" 'the oldest that only serves who causes reloads all the time'
+      return
+    fi
+  done
+  if [[ -n $oldest ]] && ! some_may_leave "$1"; then end_worker "${found[oldest]}" 'the oldest'; fi
+}
+
+end_worker() { # WORKER WHICH
+  log "too many replaced workers still have requests: ending $2, $1"
+  kill -TERM "$1" 2>/dev/null || true # it may have just ended
+}
+
+# Sets restless: whether somebody causes reloads all the time; and sockets: the connections of this
+# pod to pods of other namespaces.
+find_neighbours() {
+  local accounts=$STATE_DIR/scratch/loop/accounts pod remote state inode
+  local -A pods=()
+  [[ -z $restless ]] || return 0 # it is known
+  restless=no
+  [[ -s $accounts ]] || return 0
+  while read -r pod; do pods[$pod]=1; done < <(jq -r -f "$bin/lib/neighbours.jq" --slurpfile accounts "$accounts" --argjson now "$now" "$live/model.json")
+  if ((${#pods[@]} > 0)); then restless=yes; fi
+  while read -r _ _ remote state _ _ _ _ _ inode _; do
+    [[ ! -v pods[$remote] || $state != 01 ]] || sockets+=("socket:[$inode]") # 01: it is open
+  done < <(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+}
+
+serves_neighbours() { # WORKER
+  find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null | grep -xF -f <(printf '%s\n' "${sockets[@]}") >/dev/null
+}
+
+# Whether three quarters of the pod's memory are in use, or will be with the workers of one reload more;
+# the rest is for jq, which reads whole lists. Without a limit, there is always enough.
+memory_is_short() {
+  local limit used size
+  { read -r limit <"$cgroup/memory.max" && read -r used <"$cgroup/memory.current"; } 2>/dev/null ||
+    { read -r limit <"$cgroup/memory/memory.limit_in_bytes" && read -r used <"$cgroup/memory/memory.usage_in_bytes"; } 2>/dev/null ||
+    return
+  [[ $limit != max ]] || return
+  read -r _ size _ <"/proc/${old_workers[0]-self}/statm" || size=0 # in pages, and the workers of a reload share most of them
+  ((used + size * 4096 > limit / 4 * 3))
 }
 
 # From now on they count as replaced. Of earlier ones, those that are still there stay in the list.
@@ -97,4 +170,5 @@ wait_for_old_workers() {
   done
 }
 
-found=() old_workers=() least_seconds=10
+# More at once than few_workers only if there is memory for them.
+found=() old_workers=() least_seconds=10 idle_seconds=6 few_workers=8 cgroup=/sys/fs/cgroup

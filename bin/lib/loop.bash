@@ -5,7 +5,7 @@
 prepare_loop() {
   set +m # what the loop starts belongs to the loop's process group
   mkdir -p "$STATE_DIR/run" "$admin"
-  rm -rf "$next/lists" # of a loop that was killed: there may be Secrets among them
+  rm -rf "$next/lists" # of a loop that was killed
   exec {bell}<>"$STATE_DIR/run/bell"
   hash=$(served_hash)
   nginx_version=$(find_nginx_version)
@@ -18,6 +18,7 @@ prepare_loop() {
 # by that poll. (read's status is above 128 when the time is over. Any other would come at
 # once, again and again.)
 wait_for_ring() {
+  ((rest == 0)) || sleep "$rest"
   read -r -t "$pause" <&"$bell" || { (($? > 128)) || sleep "$pause"; }
   while read -t 0 <&"$bell" && read -r -t 1 <&"$bell"; do :; done # the first only looks whether there is more
   take_time
@@ -25,8 +26,30 @@ wait_for_ring() {
   end_quarantine
 }
 
-rest() {
-  ((rest == 0)) || sleep "$rest"
+# --- namespaces that change something all the time
+
+# Who causes reloads without end has to wait, so that they cut nobody's connections (see hold-back).
+# It is not asked who that is before there have been 20 in a row, each worth 5 s: for an
+# ordinary cluster this costs nothing.
+hold_back_the_restless() {
+  ((reloads_paid - now > 20 * 5)) || [[ -s $next/accounts ]] || return 0
+  is_new snapshot || return 0
+  echo hold-back >"$next/step"
+  : >>"$next/accounts"
+  "$bin/hold-back" "$next/accounts" "$now" <"$next/snapshot" >"$next/snapshot.held"
+  mv -T "$next/snapshot.held" "$next/snapshot"
+}
+
+count_reload() {
+  reloads=$((reloads + 1))
+  reloads_paid=$(((reloads_paid > now ? reloads_paid : now) + 5))
+}
+
+# Only what went live is paid for. While somebody owes something, something may wait: what
+# waits goes live after 5 s, however rare the polls are.
+keep_accounts() {
+  [[ ! -e $next/accounts.new ]] || mv -T "$next/accounts.new" "$next/accounts"
+  [[ ! -s $next/accounts || $POLL_SECONDS == 0.* ]] || pause=1
 }
 
 # --- quarantine
@@ -39,11 +62,16 @@ retry_without_rejected() {
   try pass_without_rejected
 }
 
+# The snapshot is the one that was searched. Whoever changes a guilty Ingress all the time would
+# make each newer one fail again.
 pass_without_rejected() {
   echo quarantine >"$next/step"
-  "$bin/quarantine" <"$next/snapshot" >"$next/quarantine.new"
-  uptime >"$next/quarantined-at"
+  mv -T "$next/snapshot" "$next/searched"
+  "$bin/quarantine" "$next/quarantine" <"$next/searched" >"$next/quarantine.new"
+  [[ -s $next/quarantine ]] || uptime >"$next/quarantined-at" # those that are in it keep their time
   mv -T "$next/quarantine.new" "$next/quarantine"
+  fetch() { cat "$next/searched"; }
+  hold_back_the_restless() { :; } # which is done already
   pass
 }
 
@@ -60,6 +88,7 @@ tell_success() {
   printf -v last_good_poll '%(%s)T' -1
   [[ -z ${failures[poll]-} ]] || log 'the poll succeeds again'
   failures[poll]='' back_off=0 pause=$POLL_SECONDS
+  keep_accounts
   take_time
   rest=$((now - poll_began < 4 ? 0 : 3)) # after a long poll, so that a storm of events cannot keep the loop busy
   [[ ! -s $next/log ]] || cat "$next/log" >&2
@@ -91,7 +120,10 @@ stay_in_step() {
   local served wanted
   served=$(served_hash)
   read -r _ _ wanted _ <"$live/nginx.conf" || return 0 # nothing is live yet
-  [[ -z $served || $served == "$hash" ]] || reloads=$((reloads + 1)) hash=$served prune_at=${prune_at:-$((now + 2))}
+  if [[ -n $served && $served != "$hash" ]]; then
+    count_reload
+    hash=$served prune_at=${prune_at:-$((now + 2))}
+  fi
   [[ -n $served && $served != "$wanted" ]] || return 0 # without an answer, nginx is being started, or very busy
   try step apply <"$live/nginx.conf"
   cat "$next/log" >&2
@@ -146,4 +178,4 @@ metric() { # counter|gauge NAME HELP VALUE [LABELS]
 }
 
 admin=$STATE_DIR/admin bell='' hash='' last_good_poll=0 poll_began=0 now=0 pause=1 rest=0 back_off=0
-polls=0 failed_polls=0 reloads=0 failed_reloads=0 prune_at=''
+polls=0 failed_polls=0 reloads=0 reloads_paid=0 failed_reloads=0 prune_at=''

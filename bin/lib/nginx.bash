@@ -25,6 +25,33 @@ nginx_runs() {
   [[ -s $STATE_DIR/run/nginx.pid ]] && read -r master <"$STATE_DIR/run/nginx.pid" && kill -0 "$master" 2>/dev/null
 }
 
+# nginx's test, within bounds, since tenants wrote what it reads. (A configuration for 5,000 hosts takes
+# nginx 1.22 and 1.30 0.6 s, and 400 MiB of address space.)
+pass_nginx_test() { # NGINX_CONF
+  local status=0
+  (
+    ulimit -S -c 0 -t "$test_cpu_seconds" -v "$(memory_for_test)" 2>/dev/null || true # there are narrower bounds already
+    exec timeout --foreground -k 1 "$test_seconds" nginx -e stderr -t -q -c "$1"
+  ) || status=$?
+  case $status in
+    0 | 1) ;;
+    124) echo "nginx's test took longer than $test_seconds s" ;;
+    137) echo "nginx's test was killed, perhaps because there is not enough memory" ;;
+    152) echo "nginx's test took more than $test_cpu_seconds s of CPU time" ;;
+    *) echo "nginx's test ended with status $status" ;;
+  esac
+  return "$status"
+}
+
+# Prints KiB of address space: half of the container's memory, since nginx itself needs the rest, and some
+# for what is no memory, such as libraries.
+memory_for_test() {
+  local limit=max
+  [[ ! -r /sys/fs/cgroup/memory.max ]] || read -r limit </sys/fs/cgroup/memory.max
+  [[ $limit != max ]] || limit=8000000000
+  echo "$((limit / 2048 + 100000))"
+}
+
 # If root starts nginx, its workers are another user, and it is they who read the keys.
 let_nginx_read() { # FILE
   ((EUID != 0)) || chown nobody "$1"
@@ -63,3 +90,4 @@ is_older() { # VERSION OTHER_VERSION
 }
 
 nginx_version='' # the loop finds it out once
+test_seconds=30 test_cpu_seconds=15

@@ -1,28 +1,95 @@
-# secrets - how fetch reads TLS Secrets: only what their certificates are worth is for everybody's eyes
+# secrets - how the passes get to know TLS Secrets, which `certificates` reads beside them
 #
-# shellcheck shell=bash disable=SC2154 # folder, reads and failed are fetch's
+# A kubectl for it in each pass would be most of what an idle controller costs, and a watch one that stays, with 50 MB.
+# So the Secrets are looked at when an Ingress names one that was not read yet, and every 5 s.
+#
+# shellcheck shell=bash disable=SC2154 # folder and use_proxy are fetch's
 
-# The file is empty if no Ingress of ours names one.
+# A new digest of the Ingresses may name other Secrets. The file is empty if none of them names one.
 note_wanted_secrets() {
+  rm -f "$folder/listed"
   grep -m 1 -o '"secretName":"' "$folder/digest/ingresses" >"$folder/wanted-secrets" ||
     (($? == 1)) # which means that there is none
 }
 
-# They are read only while an Ingress of ours names one, and do not stay.
 digest_secrets() {
+  local now edition='' listed='' valid_until='' unread=0 is_asked=''
   if [[ ! -s $folder/wanted-secrets && -z $DEFAULT_TLS_SECRET ]]; then
     : >"$folder/digest/secrets"
     return
   fi
-  if [[ ! -e $folder/new/secrets ]]; then # an Ingress has just been the first to name one
-    start_read secrets "$(secrets_path)"
-    finish_reads
+  take_time
+  [[ -e $folder/listed ]] || is_asked=yes
+  list_secrets
+  if look_is_due; then
+    look
+    list_secrets
   fi
-  split_items secrets | "$bin/certificates" "$folder/digest/ingresses" >"$folder/digested/secrets" ||
-    die 1 'cannot use the TLS Secrets: see above'
-  mv -t "$folder/digest" "$folder/digested/secrets"
+  [[ ! -s $folder/error/secrets ]] || fail "$(<"$folder/error/secrets")"
 }
 
-forget_secrets() {
-  [[ ! -e $folder/new/secrets ]] || rm -f "$folder/new/secrets"
+# --- the list of what is known
+
+# Prints nothing, unless something is new. Sets unread: how many Secrets nothing is known of yet.
+list_secrets() {
+  local time
+  { read -r edition <"$keys/edition"; } 2>/dev/null || true # nobody has looked yet
+  { read -r listed unread valid_until <"$folder/listed"; } 2>/dev/null || true
+  TZ=UTC printf -v time '%(%F %TZ)T' -1 # in the form of `openssl -dateopt iso_8601`, so that times compare as text
+  if [[ -n $listed && $listed == "${edition:-none}" && $time < $valid_until ]]; then return; fi
+  print_list "$time" >"$folder/digested/list" || die 1 'cannot list the TLS Secrets: jq says above why'
+  read -r unread valid_until <"$folder/digested/list"
+  tail -n +2 "$folder/digested/list" >"$folder/digested/secrets"
+  mv -t "$folder/digest" "$folder/digested/secrets"
+  printf '%s\n' "${edition:-none} $unread $valid_until" >"$folder/listed"
 }
+
+print_list() { # TIME
+  local found=$keys/found facts=$keys/facts.json files=("$keys"/*.pem)
+  [[ -n $edition ]] || found=/dev/null facts=/dev/null
+  jq -n -R -r -c -L "$bin/lib" -f "$bin/lib/secrets.jq" "$found" --arg print list --arg now "$1" --arg asked '' --argjson uptime 0 \
+    --rawfile claims "$folder/digest/ingresses" --arg default "$DEFAULT_TLS_SECRET" --arg namespace "$WATCH_NAMESPACE" \
+    --rawfile found /dev/null --rawfile times /dev/null --slurpfile facts "$facts" --rawfile files <(printf '%s\n' "${files[@]##*/}")
+}
+
+# --- looking
+
+# If the last one failed, each pass looks again.
+look_is_due() {
+  local looked=''
+  { read -r looked <"$folder/looked"; } 2>/dev/null || true # nobody has looked yet
+  [[ -z $looked || -s $folder/error/secrets || (-n $is_asked && $unread -gt 0) ]] || ((now - looked >= look_seconds))
+}
+
+# Starts `certificates` beside the passes. A pass that needs to know waits for it, but not for long: a certificate that
+# comes late gets the next pass. The pipe ends when it does; nothing comes.
+look() {
+  local beside
+  printf '%s\n' "$now" >"$folder/looked"
+  exec {beside}< <(run_certificates)
+  if is_waited_for; then read -r -t "$(patience)" <&"$beside" || true; fi
+  exec {beside}<&-
+}
+
+is_waited_for() {
+  ((unread > 0)) || [[ -s $folder/error/secrets ]]
+}
+
+# By hand, there is no next pass. And the first one waits longer, so that a controller that starts becomes ready with
+# the certificates of its hosts.
+patience() {
+  if [[ -z $use_proxy ]]; then echo 600; elif [[ -e $STATE_DIR/live/snapshot ]]; then echo 1; else echo 30; fi
+}
+
+# Status 3: another one is at it.
+run_certificates() {
+  local said status=0
+  said=$("$bin/certificates" "$folder/digest/ingresses" 2>&1) || status=$?
+  if ((status == 0)); then said=''; fi
+  if ((status != 3)); then
+    printf '%s' "$said" >"$folder/error/secrets.new"
+    mv -T "$folder/error/secrets.new" "$folder/error/secrets"
+  fi
+}
+
+keys=$STATE_DIR/keys look_seconds=5

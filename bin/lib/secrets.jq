@@ -1,130 +1,224 @@
-# The Secrets that our Ingresses name for TLS, and what their key pairs are worth.
+# The Secrets that our Ingresses name for TLS: which to look at, and what fetch says of each.
 #
-# input:  lines (jq -n -R); if $print is "facts": the findings of bin/certificates, with tabs between: ID, what
-#         openssl reads in the certificate, the public key that belongs to the private one, why nginx rejects the
-#         pair; or an ID alone, whose fact is kept
-#         otherwise: the items of a SecretList
-# args:   $print: "pairs", "facts" or "list"
-#         $claims: the digest of the Ingresses; $default: a Secret that is wanted too
-#         $facts: [what is known of the key pairs]; $files: the names of the files that are there
-#         $now: the time, as the facts have it
-# output: "pairs": a line for each Secret: its ID, "known" or "new", and the key pair in base64 if its file is missing
-#         "facts": {ID: {algorithm, names, notAfter} | {reason, message}, ...}
-#         "list":  the time until which the list is valid, and the lines that bin/certificates describes
+# input:  lines (jq -n -R); if $print is "pairs": the items of a SecretList, one on each line; or the Secret $asked
+#         otherwise lines that "pairs" has printed after the word "found"
+# args:   $print: "pairs", "others", "settled" or "list"; $asked: "namespace/name" of the one Secret that was read by its name
+#         $claims: the digest of the Ingresses; $default: a Secret that is wanted too; $namespace: the only one, or ""
+#         $found: what was found so far (lines); $facts: [what is known of the key pairs] (keypairs.jq)
+#         $times: lines "SECONDS NAMESPACE/NAME", when Secrets were last asked for by name; $uptime: the seconds now
+#         $files: the names of the key files that are there; $now: the time, as the facts have it
+# output: "pairs":  "found {certificate: "namespace/name", id, size}" for a Secret that is wanted; instead of id and size,
+#                   {reason, message} if it cannot be used, or {missing: true};
+#                   "pair NUMBER ID PEM" if its key pair is to be examined, "restore 0 ID PEM" if that was done and its file is gone.
+#                   In the PEM, commas are the ends of lines; "more" if there are too many for one round
+#         "others": what to do about the wanted Secrets that were not found: "ask NAMESPACE/NAME" reads one by its name,
+#                   "asked SECONDS NAMESPACE/NAME" and "found ..." are what is known of one that was asked not long ago;
+#                   "more" if there are too many for one round
+#         "settled": the same lines, but of a Secret whose new key pair was not examined yet that of before
+#         "list":   "NUMBER TIME": how many of the Secrets have not been read yet, and until when the list is valid;
+#                   then the lines that bin/certificates describes
 include "items";
+include "allow";
 
-# --- what a key pair is worth
-#
-# openssl prints the end of the validity and the public key first, and then all as text.
-# The ends of its lines have become form feeds.
+# --- limits
 
-# input: text / output: the first group of the expression's first match, else null
-def found($expression):
-  first(match($expression) | .captures[0].string) // null;
+# Two thirds are the base64 of 64 KiB, once as data and once as what `kubectl apply` notes in an annotation.
+def largest_secret: 262144;
 
-# input: what openssl reads in a certificate / output: its hosts, by its subjectAltName. Clients no
-# longer look at the common name (RFC 9525, section 6.3).
-def names:
-  [found("Subject Alternative Name:[^\\f]*\\f([^\\f]*)") // "" | scan("DNS:[^, ]+")[4:] | ascii_downcase];
+# tls.crt and tls.key together in base64. A chain of 10 certificates with RSA 4096 has a third of it.
+def largest_pair: 90000;
 
-# input: what openssl reads in a certificate / output: {algorithm: RSA or ECDSA} or why its key is not served
-#
-# An RSA key of more than 4096 bits takes so much time that a few clients could keep the workers busy.
-def algorithm:
-  found("\\f +Public Key Algorithm: ([A-Za-z0-9.-]+)") as $algorithm
-  | (found("\\f +Public-Key: \\(([0-9]+) bit") // "0" | tonumber) as $bits
-  | if $algorithm == "rsaEncryption" and $bits < 2048 then
-      {reason: "KeyTooShort", message: "its RSA key has \($bits) bits, and clients accept no key of less than 2048"}
-    elif $algorithm == "rsaEncryption" and $bits <= 4096 then {algorithm: "RSA"}
-    elif $algorithm == "id-ecPublicKey" and ($bits | IN(256, 384, 521)) then {algorithm: "ECDSA"}
-    else {reason: "KeyRefused", message: "its key is neither RSA with 2048 to 4096 bits nor ECDSA with P-256, P-384 or P-521"}
-    end;
+# The keys are in memory: some 3,000 pairs of the usual size.
+def largest_namespace: 16000000;
 
-# input: {certificate, key, rejection} / output: a fact
-def examine:
-  (.certificate | found("(-----BEGIN PUBLIC KEY-----[A-Za-z0-9+/=\\f]*-----END PUBLIC KEY-----)")) as $public_key
-  | (.certificate | algorithm) as $algorithm
-  | (.certificate | names) as $names
-  | if .certificate == "" then
-      {reason: "CertificateInvalid", message: "its tls.crt holds no certificate in PEM form"}
-    elif .key == "encrypted" then
-      {reason: "PrivateKeyEncrypted", message: "its private key is encrypted, and nobody is here to enter the passphrase: store it without one"}
-    elif .key == "" then
-      {reason: "PrivateKeyInvalid", message: "its tls.key holds no private key in PEM form"}
-    elif .key != $public_key then
-      {reason: "KeyPairMismatch", message: "its private key does not belong to its certificate"}
-    elif $algorithm.reason then
-      $algorithm
-    elif ($names | length) > 500 then
-      {reason: "KeyPairRefused", message: "its certificate has more than 500 names"}
-    elif .rejection != "" then
-      {reason: "KeyPairRefused", message: "nginx rejects it: \(.rejection | found("routines:[^:]*:([^:)]+)") // "see its log")"}
-    else
-      $algorithm + {names: $names, notAfter: (.certificate | found("\\AnotAfter=([0-9: Z-]+)") // "")}
-    end;
+# What is written before it is examined.
+def pairs_a_round: 50;
 
-# input: none / output: {ID: fact, ...}
-def new_facts:
-  reduce (inputs | select(. != "") | split("\t")) as [$id, $certificate, $key, $rejection] ({};
-    .[$id] = if $certificate then {certificate: $certificate, key: $key, rejection: $rejection} | examine else $facts[0][$id] end);
+# Each is a kubectl.
+def asked_a_round: 8;
+def seconds_before_asked_again: 10;
 
-# --- the Secrets
+# --- which are wanted
+
+# input: text / output: its lines
+def lines: split("\n")[] | select(. != "");
 
 # output: {"namespace/name": true, ...}
 def wanted:
-  [ ( $claims | split("\n")[] | fromjson? | select(.ingress)
-      | (.ingress | split("/")[0]) as $namespace
-      | .tls[].secretName // empty | "\($namespace)/\(.)" ),
+  [ ( $claims | lines | fromjson | select(.ingress)
+      | (.ingress | split("/")[0]) as $of
+      | .tls[].secretName | select(is_name) | "\($of)/\(.)" ),
     ($default | select(. != ""))
   ]
-  | map({(.): true}) | add // {};
+  | map(select($namespace == "" or startswith("\($namespace)/")) | {(.): true}) | add // {};
+
+# --- pairs
+
+# output: why a Secret cannot be used
+def refused($reason; $message): {$reason, $message};
+
+# input: a Secret's line / output: its "namespace/name", even if jq cannot read it all
+def key_of_line:
+  if $asked != "" then $asked
+  else .[:1000] | capture("\\A\\{\"metadata\":\\{\"name\":\"(?<name>[-a-z0-9.]+)\".*?\"namespace\":\"(?<namespace>[-a-z0-9]+)\"") // {} | "\(.namespace)/\(.name)"
+  end;
 
 # input: a Secret / output: the name of its file, which differs for each Secret and after each change
 def id:
   "\(.metadata.uid)-\(.metadata.resourceVersion)"
   | select(test("\\A[0-9a-f-]{1,64}\\z"));
 
-# input: a Secret / output: certificate, chain and private key in base64
-def key_pair:
-  [.data["tls.crt"] // "", .data["tls.key"] // "" | @base64d] | join("\n") | @base64;
+# input: text / output: the PEM blocks of a kind, which has only the characters of base64
+def blocks($kind):
+  [scan("-----BEGIN \($kind)-----[A-Za-z0-9+/= \\t\\r\\n]*-----END \($kind)-----")];
 
-# input: a Secret / output: the fact that is known of it, or null
+# input: a PEM block of a private key / output: whether it begins as one that is not encrypted
 #
-# A very large key pair is not examined: that would take long, and the loop waits for it.
-def fact:
-  if ([.data["tls.crt", "tls.key"] | length] | add) > 90000 then
-    {reason: "KeyPairRefused", message: "its tls.crt and tls.key are larger than 64 KiB"}
-  else
-    $facts[0][id]
-    | if .notAfter and .notAfter <= $now then {reason: "CertificateExpired", message: "its certificate expired at \(.notAfter)"} else . end
+# openssl goes by the bytes and not by the label: it decrypts whatever is there. A clear key is a sequence that begins
+# with a number, its version: 0 or 1 (RFC 5958, 8017 and 5915). In base64, that is one of these, by how long it is. An
+# encrypted key (RFC 5958) begins with a sequence, PKCS #12 (RFC 7292) with the number 3.
+def is_clear:
+  test("\\A-----BEGIN [A-Z ]*-----[ \\t\\r]*\\n(?:M[A-Za-z0-9+/]{2}CAQ[A-H]|MI[A-Za-z0-9+/]{2}AgE[AB]|MII[A-Za-z0-9+/]{3}IBA[A-Za-f])");
+
+# input: a Secret / output: {id, pem}, or why it cannot be used
+#
+# openssl and nginx get nothing but certificates and one clear private key. They would read much more: above all a key
+# that is encrypted so that it takes minutes to find out that no passphrase fits.
+def key_pair:
+  (.data["tls.crt"] // "" | @base64d) as $crt
+  | (.data["tls.key"] // "" | @base64d) as $key
+  | ($crt | blocks("(?:X509 )?CERTIFICATE")) as $certificates
+  | ($key | blocks("(?:RSA |EC )?PRIVATE KEY")) as $keys
+  | if $certificates == [] then refused("CertificateInvalid"; "its tls.crt holds no certificate in PEM form")
+    elif ($certificates | length) < ([$crt | scan("-----BEGIN [A-Z0-9 ]*CERTIFICATE-----")] | length) then
+      refused("CertificateInvalid"; "a certificate in its tls.crt is cut, or not in PEM form")
+    elif $keys == [] and ($key | test("-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type:[^\\n]*ENCRYPTED")) then
+      refused("PrivateKeyEncrypted"; "its private key is encrypted, and nobody is here to enter the passphrase: store it without one")
+    elif $keys == [] then refused("PrivateKeyInvalid"; "its tls.key holds no private key in PEM form")
+    elif $keys[0] | length > 8192 then refused("KeyPairRefused"; "its private key is larger than 8 KiB, which no key needs that is served")
+    elif $keys[0] | is_clear | not then refused("PrivateKeyInvalid"; "what its tls.key calls a private key is none, or an encrypted one")
+    elif [id] == [] then refused("ObjectUnreadable"; "it has no uid or resourceVersion")
+    else {id: id, pem: ([$certificates[], $keys[0]] | join("\n") | split("\r") | join("") | split("\n") | join(","))}
+    end;
+
+# input: a Secret's line / output: {certificate, id, size, pem}, or {certificate, reason, message}; nothing if nobody wants it
+def looked_at($wanted):
+  . as $line
+  | if length > largest_secret then
+      key_of_line | select($wanted[.]) | {certificate: ., reason: "KeyPairRefused", message: "it is larger than 256 KiB"}
+    else
+      read_item
+      | if has("object") | not then
+          $line | key_of_line | select($wanted[.]) | {certificate: ., reason: "ObjectUnreadable", message: "it is nested too deeply to be read"}
+        elif (.object | type) != "object" or (.object.metadata.name | type) != "string" or ($asked != "" and (.object | .kind != "Secret" or key != $asked)) then
+          error("an item of the list is no Secret")
+        else
+          .object
+          | select($wanted[key])
+          | ([.data["tls.crt", "tls.key"] | length] | add) as $size
+          | {certificate: key} + if $size > largest_pair then refused("KeyPairRefused"; "its tls.crt and tls.key are larger than 64 KiB") else key_pair end
+          | if .id then . + {$size} else . end
+        end
+    end;
+
+# input: {certificate, id, size, pem} / output: what to do about its key pair. $number is how many of its namespace come first.
+def order($present; $number):
+  $facts[0][.id] as $fact
+  | if $fact.reason or ($fact and $present["\(.id).pem"]) then empty
+    elif $fact then "restore 0 \(.id) \(.pem)"
+    elif $number > pairs_a_round then "more"
+    else "pair \($number) \(.id) \(.pem)"
+    end;
+
+# output: {namespace: the bytes of its key pairs so far, ...}
+def sizes:
+  reduce ($found | lines | fromjson | select(.size)) as $it ({}; .[$it.certificate | split("/")[0]] += $it.size);
+
+# output: each line of the list; or the only one of the answer that should be a Secret
+def items:
+  if $asked == "" then inputs
+  else [inputs] | if length == 1 then .[0] else error("the answer is no Secret") end
   end;
 
-# input: a Secret / output: its line
-def certificate:
-  fact as $fact
-  | {certificate: key} + $fact + if $fact.reason then {} else {file: "\(id).pem"} end;
-
-# output: [Secret of ours, or a problem]
-def secrets:
-  wanted as $wanted
-  | [each_item("Secret"; select($wanted[key]))] | sort_by(key);
-
-# input: [Secret or problem]
 def pairs:
-  ($files | split("\n") | map({(.): true}) | add) as $present
-  | .[] | select(.problem | not) | fact as $fact
-  | [ id,
-      (if $fact then "known" else "new" end),
-      (if $fact.reason or $present["\(id).pem"] then empty else key_pair end)
-    ]
-  | join(" ");
+  wanted as $wanted
+  | ($files | [lines | {(.): true}] | add // {}) as $present
+  | foreach (items | looked_at($wanted)) as $it ({bytes: sizes, new: {}};
+      ($it.certificate | split("/")[0]) as $of
+      | .bytes[$of] += ($it.size // 0)
+      | .orders = []
+      | if $it.pem | not then .found = $it
+        elif .bytes[$of] > largest_namespace then
+          .found = {certificate: $it.certificate} + refused("KeyPairRefused"; "the key pairs of namespace \($of) have more than 12 MB: this one is too much")
+        else
+          .found = ($it | {certificate, id, size})
+          | (if $facts[0][$it.id] then . else .new[$of] += 1 end)
+          | .new[$of] as $number
+          | .orders = [$it | order($present; $number)]
+        end;
+      "found \(.found | tojson)", .orders[]);
 
-# input: [Secret or problem]
+# --- others
+
+# input: none / output: what to do about the wanted Secrets that no line of the input is about
+#
+# Those that nobody has asked for come first, and then those that were asked longest ago. One whose key file is gone
+# counts as one of the first.
+def others:
+  ([inputs | fromjson | {(.certificate): true}] | add // {}) as $there
+  | ([$found | lines | fromjson | {(.certificate): .}] | add // {}) as $known
+  | ([$times | lines | split(" ") | {(.[1]): (.[0] | tonumber)}] | add // {}) as $times
+  | ($files | [lines | {(.): true}] | add // {}) as $present
+  | [ wanted | keys[] | select($there[.] | not)
+      | $known[.] as $it
+      | {name: ., $it, time: (if $it and ($it.id == null or $facts[0][$it.id].reason or $present["\($it.id).pem"]) then $times[.] else null end)} ]
+  | (map(select(.time == null or $uptime - .time >= seconds_before_asked_again)) | sort_by(.time // -1)) as $due
+  | ($due[:asked_a_round] | map({(.name): true}) | add // {}) as $ask
+  | (select(any($due[asked_a_round:][]; .time == null)) | "more"),
+    ( .[]
+      | if $ask[.name] then "ask \(.name)"
+        elif .it then "asked \(.time) \(.name)", "found \(.it | tojson)"
+        else empty
+        end );
+
+# --- settled
+
+# input: {certificate, id} / output: the same; or what was found before, if only that was examined so far
+#
+# So a host keeps the certificate that it has until the next one is known.
+def settled:
+  ([$found | lines | fromjson | select($facts[0][.id // ""]) | {(.certificate): .}] | add // {}) as $before
+  | inputs | fromjson
+  | if .id and ($facts[0][.id] | not) then $before[.certificate] // . else . end
+  | tojson;
+
+# --- list
+
+# input: {certificate, id} of a Secret / output: its line
+def certificate($present):
+  $facts[0][.id] as $fact
+  | {certificate}
+    + if $fact == null or ($fact.reason == null and ($present["\(.id).pem"] | not)) then refused("SecretNotReady"; "its key pair is being examined, for some seconds")
+      elif $fact.reason then $fact
+      elif $fact.notAfter <= $now then refused("CertificateExpired"; "its certificate expired at \($fact.notAfter)")
+      else $fact + {file: "\(.id).pem"}
+      end;
+
 def list:
-  map(if .problem then . else certificate end)
-  | ([.[] | .notAfter // empty] | min // "9999"), (.[] | tojson);
+  ([inputs | fromjson | {(.certificate): .}] | add // {}) as $found
+  | ($files | [lines | {(.): true}] | add // {}) as $present
+  | [ wanted | keys[]
+      | $found[.] as $it
+      | if $it == null then {certificate: .} + refused("SecretNotReady"; "it has not been read yet")
+        elif $it.missing then empty
+        elif $it.reason then $it
+        else $it | certificate($present)
+        end ]
+  | "\(map(select(.message == "it has not been read yet")) | length) \([.[].notAfter // empty] | min // "9999")",
+    (.[] | tojson);
 
-if $print == "facts" then new_facts
-elif $print == "pairs" then secrets | pairs
-else secrets | list
+if $print == "pairs" then pairs
+elif $print == "others" then others
+elif $print == "settled" then settled
+else list
 end

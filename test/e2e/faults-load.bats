@@ -4,6 +4,7 @@ load helpers
 teardown() {
   common_teardown
   kubectl -n e2e delete --ignore-not-found --wait=false -f "$root/test/e2e/shop.yaml" >/dev/null
+  stop_moving >/dev/null
 }
 
 # Changes a route NUMBER times; each time, every replica has to reload. After each, runs COMMAND.
@@ -130,7 +131,7 @@ most() { # COLUMN
   awk -v column="$1" '$column > most { most = $column } END { print most + 0 }' "$BATS_TEST_TMPDIR/seen"
 }
 
-@test "of the workers that WebSockets keep alive through reloads, at most 8 stay" {
+@test "of the workers that WebSockets keep alive through reloads, at most 64 stay" {
   local number
   number=$(lasting 6 50)
   create_ingress socket 'socket.example/*=backend:80'
@@ -138,6 +139,91 @@ most() { # COLUMN
   restarts=$(kubectl -n bash-ingress get pods -l "$controller_label" -o 'jsonpath={.items[*].status.containerStatuses[0].restartCount}')
   under_load "-sockets 50 -pause ${number}s" "$(address_with_port)" socket.example /websocket reload "$number" look
   printf '# at most %s workers lingered, and a pod had %s bytes of memory\n' "$(most 1)" "$(most 2)" >&3
-  (($(most 1) <= 8 && $(most 2) > 0 && $(most 2) < 1024 ** 3))
+  (($(most 1) <= 64 && $(most 2) > 0 && $(most 2) < 1024 ** 3))
   assert_equal "$restarts" "$(kubectl -n bash-ingress get pods -l "$controller_label" -o 'jsonpath={.items[*].status.containerStatuses[0].restartCount}')"
+}
+
+# Prints a Service "moves" of the namespace "restless", its EndpointSlice, made by hand, and an Ingress, all in a List.
+moving_service() { # ADDRESS
+  jq -n --arg address "$1" '{namespace: "restless", name: "moves"} as $metadata
+    | {apiVersion: "v1", kind: "List", items: [
+        {apiVersion: "v1", kind: "Service", $metadata, spec: {clusterIP: "None", ports: [{port: 80}]}},
+        {apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", metadata: ($metadata | .labels["kubernetes.io/service-name"] = "moves"),
+          addressType: "IPv4", ports: [{name: "", port: 8080}], endpoints: [{addresses: [$address]}]},
+        {apiVersion: "networking.k8s.io/v1", kind: "Ingress", $metadata, spec: {ingressClassName: "bash", rules: [{host: "moves.example",
+          http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "moves", port: {number: 80}}}}]}}]}}]}'
+}
+
+# Lets the endpoint of "moves" be one pod, then the other, five times a second, until it is ended.
+keep_moving() { # API
+  local address
+  for address in "${addresses[@]}"; do moving_service "$address" | jq -c '.items[1]' >"$BATS_TEST_TMPDIR/$address"; done
+  while true; do
+    for address in "${addresses[@]}"; do
+      curl -s -o /dev/null -X PUT -H 'Content-Type: application/json' -d "@$BATS_TEST_TMPDIR/$address" \
+        "$1/apis/discovery.k8s.io/v1/namespaces/restless/endpointslices/moves"
+      sleep 0.18
+    done
+  done
+}
+
+start_moving() {
+  local address
+  mapfile -t addresses < <(kubectl -n e2e get pods -l app=backend -o 'jsonpath={range .items[*]}{.status.podIP}{"\n"}{end}')
+  kubectl create namespace restless
+  moving_service "${addresses[0]}" | kubectl create -f -
+  wait_for 15 always_status 200 moves.example /
+  kubectl proxy --port 0 >"$BATS_TEST_TMPDIR/proxy" 3>&- &
+  started+=("$!")
+  wait_for 30 grep -q 'Starting to serve' "$BATS_TEST_TMPDIR/proxy"
+  keep_moving "http://$(sed 's/.* on //' "$BATS_TEST_TMPDIR/proxy")" 3>&- &
+  started+=("$!")
+}
+
+stop_moving() {
+  kubectl delete namespace restless --ignore-not-found --wait=false
+  kill "${started[@]}" 2>/dev/null || true # most tests start nothing
+}
+
+# The neighbour's own changes meanwhile: notes how many ms each took until both replicas had it.
+follow_changes() { # SECONDS   at least, and until somebody has had to wait for 5 s
+  local number since told='' end=$((SECONDS + $1))
+  for ((number = 1; SECONDS < end || SECONDS < ${told:-$SECONDS} + 5; number++)); do
+    create_ingress "follow-$number" "follow-$number.example/*=backend:80" >/dev/null
+    since=$EPOCHREALTIME
+    wait_for 15 always_status 200 "follow-$number.example" /
+    since "$since" >>"$BATS_TEST_TMPDIR/followed"
+    look
+    [[ -n $told ]] || ! is_told || told=$SECONDS
+    ((number < 200))
+  done
+}
+
+middle() { # SORTED_FILE
+  sed -n "$((($(wc -l <"$1") + 1) / 2))p" "$1"
+}
+
+is_told() {
+  controller_logs --since 5m | grep -q 'Ingress restless/moves: namespace restless changes something all the time'
+}
+
+@test "an endpoint that moves every 200 ms cuts none of its neighbours' WebSockets, downloads and requests, and their changes are followed within 2 s" {
+  seconds=$(lasting 15 60)
+  create_ingress socket 'socket.example/*=backend:80'
+  wait_for 15 always_status 200 socket.example /
+  ask socket.example "/download?bytes=$((seconds * 50000000))" --limit-rate 1M --max-time 600 -o /dev/null 3>&- &
+  download=$!
+  started+=("$download")
+  disturb() {
+    start_moving
+    follow_changes "$seconds"
+    kill -0 "$download" # it would have ended if it had been cut
+  }
+  lose_nothing '-clients 50 -pause 2s' "$(address_with_port)" fruit.example /apple \
+    lose_nothing '-sockets 20' "$(address_with_port)" socket.example /websocket disturb
+  sort -n -o "$BATS_TEST_TMPDIR/followed" "$BATS_TEST_TMPDIR/followed"
+  printf '# changes were followed within %s ms, %s workers lingered, a pod had %s bytes of memory\n' \
+    "$(paste -sd ' ' "$BATS_TEST_TMPDIR/followed")" "$(most 1)" "$(most 2)" >&3
+  (($(middle "$BATS_TEST_TMPDIR/followed") < 2000)) # on a busy machine, a few take longer
+  (($(most 2) > 0 && $(most 2) < 1024 ** 3))
 }

@@ -79,7 +79,7 @@ is_gone() { # POD FILE
   word=$(sed -n 2p "$dir/canary.key")
   in_secret=$(kubectl -n e2e get secret canary -o jsonpath='{.data.tls\.key}' | cut -c 50-110)
   for pod in $(controller_pods); do
-    wait_for 15 is_only_in_key_file "$pod" # a poll has the Secrets in files of its own while it reads them
+    wait_for 15 is_only_in_key_file "$pod" # until it was examined, it is in another folder
     assert_equal 600 "$(kubectl -n bash-ingress exec "$pod" -- stat -c %a "$found")"
     assert_equal tmpfs "$(kubectl -n bash-ingress exec "$pod" -- stat -f -c %T /tmp)"
     refute_contains "$(kubectl -n bash-ingress logs "$pod")" "$word"

@@ -89,6 +89,36 @@ is_leaving() { # WORKER
   refute_contains "$(<"$STATE_DIR/live/nginx.conf")" nonsense
 }
 
+# From here on, `nginx -t` does this instead.
+nginx_tests_with() { # COMMANDS
+  mkdir -p "$dir/path"
+  printf '#!/bin/bash\n[[ " $* " != *" -t "* ]] || { %s; }\nexec %s "$@"\n' "$1" "$(PATH=${PATH#"$dir/path:"} command -v nginx)" >"$dir/path/nginx"
+  chmod +x "$dir/path/nginx"
+  PATH=$dir/path:${PATH#"$dir/path:"}
+}
+
+@test "a test of nginx that takes too long or is killed rejects the configuration, and the reason is told" {
+  model rules | "$bin/render" >"$dir/nginx.conf"
+  while IFS='|' read -r bound commands words; do
+    nginx_tests_with "$commands"
+    run apply_with "$bound" test <"$dir/nginx.conf"
+    assert_equal 10 "$status"
+    assert_contains "$output" "nginx rejects the new configuration, so the old one stays: $words"
+  done <<'ROWS'
+test_seconds=1|exec sleep 60|nginx's test took longer than 1 s
+test_seconds=1|trap "" TERM; while true; do read -rt 60 <> <(:); done|nginx's test was killed
+test_cpu_seconds=1|while true; do :; done|nginx's test took more than 1 s of CPU time
+test_seconds=9|kill -KILL $$|nginx's test was killed, perhaps because there is not enough memory
+ROWS
+}
+
+@test "a test of nginx cannot have all memory" {
+  nginx_tests_with 'echo "at most $(ulimit -v) KiB"; exit 1'
+  run "$bin/apply" test < <(model rules | "$bin/render")
+  [[ $output =~ 'at most '([0-9]+)' KiB' ]]
+  ((BASH_REMATCH[1] > 400000)) # what 5,000 hosts take
+}
+
 @test "a configuration that passes nginx's test but does not become live is taken back" {
   start_pods
   serve rules

@@ -134,3 +134,53 @@ ROWS
   snapshot_of endpoints --rawfile rows "$dir/rows" | serve_snapshot
   assert_equal "$(printf ' %s:8080' 127.77.0.{10..19})" " $(pods_that_answer pods.row-1 100)"
 }
+
+@test "with ENDPOINT_CIDRS, addresses outside are not served, and a problem names the EndpointSlice" {
+  [[ -e /proc/net/if_inet6 ]] || skip 'this kernel has no IPv6'
+  ENDPOINT_CIDRS=127.77.0.0/31,127.77.0.3,::/64 assert_endpoints <<'ROWS'
+    # Service   asks for   slices                                       answers
+    80          80         8080: 127.77.0.1                             127.77.0.1:8080
+    80          80         8080: 127.77.0.1 127.77.0.2 127.77.0.3       127.77.0.1:8080 127.77.0.3:8080   EndpointRefused: null: EndpointSlice demo/pods-0: 127.77.0.2 is not served: not in ENDPOINT_CIDRS
+    80          80         8080: 127.77.0.2 127.77.0.4 127.77.0.5       503   EndpointRefused: null: EndpointSlice demo/pods-0: 127.77.0.2 and 2 more addresses are not served: not in
+    80          80         8080: 127.77.0.1; 8080: 127.77.0.2           127.77.0.1:8080   EndpointRefused: null: EndpointSlice demo/pods-1:
+    80          80         8080: 127.77.0.1,notready 127.77.0.2,terminating   503   EndpointRefused: null: EndpointSlice demo/pods-0: 127.77.0.2
+    80          80         IPv6 8080: ::1                               ::1:8080
+    80          80         IPv6 8080: 0:0:0:1::1                        503   EndpointRefused: null: EndpointSlice demo/pods-0: [0:0:0:1::1] is not served
+    # what an IPv4 address within an IPv6 one stands for
+    80          80         IPv6 8080: ::ffff:7f4d:2                     503   EndpointRefused: null: EndpointSlice demo/pods-0: [::ffff:7f4d:2] is not served
+ROWS
+}
+
+@test "an ENDPOINT_CIDRS that is none ends a program with a sentence" {
+  for wrong in any 10.0.0.0/33 10.0.0.256/8 fd00::1::2/64 '10.0.0.0/8, fd00::/8' '10.0.0.0/8,'; do
+    ENDPOINT_CIDRS=$wrong run "$bin/fetch"
+    assert_equal 2 "$status"
+    assert_contains "$output" 'is not possible. It takes networks with commas between, or nothing: '
+  done
+}
+
+@test "an EndpointSlice does not lead to a port of the controller itself, at the address of any replica" {
+  export POD_NAME=controller-1 POD_NAMESPACE=bash-ingress
+  ours='def slice($namespace; $name; $port; addresses):
+      {metadata: {$namespace, $name, labels: {"kubernetes.io/service-name": $name}}, addressType: "IPv4", ports: [{name: "", port: $port}],
+        endpoints: [addresses | {addresses: [.]}]};
+    def pod($name): .endpoints[0].targetRef = {kind: "Pod", $name};'
+  snapshot rules "$ours"'.endpointSlices.items = [
+    (slice("bash-ingress"; "ingress"; ($http | tonumber); "10.0.0.1", "10.0.0.2") | pod("controller-1")),
+    (slice("bash-ingress"; "another"; 8080; "10.0.0.3") | pod("another-1")),
+    (slice("demo"; "no-controller"; 8080; "10.0.0.9") | pod("controller-1")),
+    slice("demo"; "admin"; ($admin | tonumber); "10.0.0.1", "10.0.0.7"),
+    slice("demo"; "circle"; ($http | tonumber); "10.0.0.2", "10.0.0.1"),
+    slice("demo"; "same-node"; 9000; "10.0.0.1"),
+    slice("demo"; "others"; ($http | tonumber); "10.0.0.3", "10.0.0.9")]' --arg http "$HTTP_PORT" --arg admin "$ADMIN_PORT" >"$dir/snapshot"
+  assert_equal 'bash-ingress/another 10.0.0.3
+bash-ingress/ingress 
+demo/admin 10.0.0.7
+demo/circle 
+demo/no-controller 10.0.0.9
+demo/others 10.0.0.3 10.0.0.9
+demo/same-node 10.0.0.1' "$(jq -r 'select(.slice) | "\(.slice) \(.ready | join(" "))"' "$dir/snapshot" | sort)"
+  assert_equal "EndpointSlice demo/admin: 10.0.0.1 is not served: address and port of a controller
+EndpointSlice demo/circle: 10.0.0.2 and 1 more addresses are not served: address and port of a controller" \
+    "$("$bin/route" <"$dir/snapshot" | jq -r '.problems[] | select(.reason == "EndpointRefused").message')"
+}

@@ -9,7 +9,15 @@ setup() {
 }
 
 # What is not the loop's own here are the ends of the pipeline: the lists are files, and what would be served is kept.
+# Each pass looks at the Secrets, which takes some seconds otherwise; it does so with a kubectl.
 use_files() {
+  mkdir -p "$dir/path"
+  printf '%s\n' '#!/bin/sh' 'case ${3%%\?*} in' "*/secrets) exec cat $answers/secrets ;;" \
+    '*) echo "Error from server (NotFound): secrets \"${3##*/}\" not found" >&2 && exit 1 ;;' 'esac' >"$dir/path/kubectl"
+  chmod +x "$dir/path/kubectl"
+  PATH=$dir/path:$PATH look_seconds=0
+  is_waited_for() { true; }
+  patience() { echo 60; }
   mkdir -p "$next" "$live"
   : >"$next/quarantine"
   open_answer() { # PATH

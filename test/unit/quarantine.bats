@@ -1,5 +1,5 @@
 # What if something that nginx rejects got past the allow-lists? The programs here are
-# copies without the check of a path's length.
+# copies without the check of a path's length. And what if good Ingresses are too much together?
 load helpers
 
 setup() {
@@ -9,6 +9,7 @@ setup() {
   cp -r "$fixtures"/* "$dir/test/fixtures"
   bin=$dir/bin templates=$dir/templates fixtures=$dir/test/fixtures
   sed -i 's/if length > 1024 then/if false then/' "$bin/lib/allow.jq"
+  sed -i 's/seconds_for_suspects=[0-9]*/seconds_for_suspects=30/' "$bin/quarantine" # for a busy machine
 }
 teardown() { common_teardown; }
 
@@ -58,14 +59,121 @@ NGINX
 }
 
 @test "quarantine blames no Ingress when nginx fails because it has no memory" {
-  mkdir "$dir/path"
-  printf '#!/bin/sh\n[ "$1" != -v ] || exec nginx -v\necho "nginx: [emerg] malloc(16384) failed (12: Cannot allocate memory)" >&2; exit 1\n' |
-    sed "s|exec nginx|exec $(command -v nginx)|" >"$dir/path/nginx"
-  chmod +x "$dir/path/nginx"
-  PATH=$dir/path:$PATH run "$bin/quarantine" < <(snapshot rules)
+  nginx_fails_for events 'echo "nginx: [emerg] malloc(16384) failed (12: Cannot allocate memory)" >&2; exit 1'
+  run "$bin/quarantine" < <(snapshot rules)
   assert_equal 1 "$status"
-  assert_contains "$output" 'not because of an Ingress'
+  assert_contains "$output" 'nginx rejects even a configuration without Ingresses'
   assert_contains "$output" 'Cannot allocate memory'
+}
+
+# From here on, `nginx -t` does this if the configuration has TEXT.
+nginx_fails_for() { # TEXT COMMANDS
+  mkdir -p "$dir/path"
+  cat >"$dir/path/nginx" <<NGINX
+#!/bin/bash
+file=\${*: -1}
+if [[ " \$* " == *' -t '* ]] && grep -q '$1' "\$file"; then
+  $2
+fi
+exec $(PATH=${PATH#"$dir/path:"} command -v nginx) "\$@"
+NGINX
+  chmod +x "$dir/path/nginx"
+  PATH=$dir/path:${PATH#"$dir/path:"}
+}
+
+# jq functions. Host names of one hash value: "an" and "c0" have the same (ngx_hash in nginx's source). They fill a
+# bucket of 64 KiB, and 250 of the longest names are enough for that. `adding` adds an Ingress, with a part of its spec.
+functions='
+  def one_hash($from; $to; $suffix): [range($from; $to) as $n | [range(10) | if $n / pow(2; .) | floor % 2 == 0 then "an" else "c0" end] | add + "x" * 210 + $suffix];
+  def rules: {rules: map({host: ., http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "apple", port: {number: 80}}}}]}})};
+  def adding($namespace; $name; $created; spec):
+    .ingresses.items += [{metadata: {$namespace, $name, uid: $name, resourceVersion: "100", creationTimestamp: $created}, spec: ({ingressClassName: "bash"} + spec)}];
+'
+
+# Rows: ADDED as a jq filter, the Ingresses that must be in QUARANTINE, and a part of nginx's WORDS. In each, the fixture
+# "rules" is live, and a good neighbour is new, too: older than the guilty ones in one row, and younger in the next.
+assert_quarantine() {
+  local added expected words created=2028
+  mkdir -p "$STATE_DIR/live"
+  snapshot rules >"$STATE_DIR/live/snapshot"
+  while IFS=$'\t' read -r added expected words; do
+    created=$((created == 2028 ? 2020 : 2028))
+    snapshot rules "$functions $added | adding(\"shop\"; \"neighbour\"; \"$created\"; [\"neighbour.example\"] | rules)" >"$dir/snapshot"
+    "$bin/quarantine" <"$dir/snapshot" >"$dir/quarantine"
+    assert_row "$expected" "$(jq -r 'keys | join(" ")' "$dir/quarantine")" "$added"
+    assert_contains "$(jq -r '.[].message' "$dir/quarantine")" "$words"
+    "$bin/route" "$dir/quarantine" <"$dir/snapshot" >"$dir/model.json"
+    assert_json '[.servers[].host | select(. == "neighbour.example" or . == "fruit.example")]' '["fruit.example","neighbour.example"]' <"$dir/model.json"
+    assert_row "$expected" "$(jq -r '[.problems[] | select(.reason == "RejectedByNginx").ingress] | join(" ")' "$dir/model.json")" "$added"
+    "$bin/render" <"$dir/model.json" | "$bin/apply" test
+  done < <(rows)
+}
+
+@test "whatever nginx rejects, the newest Ingresses that are the reason are named with its words, and a new one of a neighbour is served" {
+  assert_quarantine <<'ROWS'
+    # added                                                                                       quarantined      nginx's words
+    adding("demo"; "hosts"; "2027"; one_hash(0; 300; ".example") | rules)                          demo/hosts       could not build server_names_hash, you should increase server_names_hash_max_size
+    adding("demo"; "short"; "2027"; [one_hash(0; 300; ".example")[:249][]] | rules) | adding("demo"; "more"; "2028"; one_hash(300; 400; ".example") | rules)   demo/more   could not build server_names_hash
+    adding("demo"; "b"; "2027"; one_hash(0; 200; ".example") | rules) | adding("other"; "a"; "2028"; one_hash(200; 400; ".example") | rules)   other/a   could not build server_names_hash
+    adding("demo"; "b"; "2027"; one_hash(0; 200; ".example") | rules) | adding("other"; "a"; "2026"; one_hash(200; 400; ".example") | rules)   demo/b    could not build server_names_hash
+    adding("demo"; "one"; "2027"; one_hash(0; 300; ".one") | rules) | adding("demo"; "two"; "2027"; one_hash(0; 300; ".two") | rules) | adding("demo"; "good"; "2027"; ["good.example"] | rules)   demo/one demo/two   could not build
+    .certificates = [{secret: "demo/pair", file: "pair.pem", algorithm: "ecdsa", names: ["*.example"]}] | adding("demo"; "tls"; "2027"; {tls: [{hosts: one_hash(0; 300; ".example"), secretName: "pair"}]})   demo/tls   could not build map_hash
+ROWS
+}
+
+@test "an Ingress with which nginx's test has no end, or is killed, is named like any other that nginx rejects" {
+  sed -i 's/^test_seconds=30 /test_seconds=1 /' "$bin/lib/nginx.bash"
+  local end added='adding("demo"; "guilty"; "2027"; ["guilty.example"] | rules)  demo/guilty'
+  while IFS='|' read -r end words; do
+    nginx_fails_for guilty.example "$end"
+    assert_quarantine <<<"$added  $words"
+  done <<'ROWS'
+exec sleep 60|nginx's test took longer than 1 s
+kill -KILL $$|nginx's test was killed, perhaps because there is not enough memory
+kill -SEGV $$|nginx's test ended with status 139
+echo 'nginx: [emerg] it is too much' >&2; exit 1|it is too much
+exit 1|nginx does not say why
+ROWS
+}
+
+# Many Ingresses that nginx rejects each for itself, in one namespace, and a neighbour that is younger; nothing is live yet.
+many_guilty='. + reduce range(5) as $i (.; adding("demo"; "guilty-\($i)"; "2027"; ["guilty.example", "guilty-\($i).example"] | rules)) | adding("shop"; "neighbour"; "2028"; ["neighbour.example"] | rules)'
+
+@test "an Ingress does not wait for the search among those of a namespace that has a guilty one" {
+  nginx_fails_for guilty- 'echo "nginx: [emerg] no" >&2; exit 1'
+  sed -i 's/seconds_for_suspects=[0-9]*/seconds_for_suspects=0/' "$bin/quarantine"
+  snapshot rules "$functions $many_guilty" >"$dir/snapshot"
+  run --separate-stderr "$bin/quarantine" <"$dir/snapshot"
+  assert_json '[keys[] | select(startswith("demo/") | not)]' '[]' <<<"$output"
+  assert_json '.["demo/guilty-0"].message' '"no"' <<<"$output"
+  assert_json '.["demo/guilty-4"].message' '"this one, or another that is new: there was no time to find out which"' <<<"$output"
+  assert_contains "$stderr" 'the search for what nginx rejects took too long: 4 Ingresses that are new or changed are left out untested'
+}
+
+@test "when the search takes too long, what is live as it is now stays, and the log says that the rest is left out" {
+  mkdir -p "$STATE_DIR/live"
+  snapshot rules >"$STATE_DIR/live/snapshot"
+  nginx_fails_for guilty- 'echo "nginx: [emerg] no" >&2; exit 1'
+  sed -i 's/seconds_for_all=[0-9]*/seconds_for_all=0/' "$bin/quarantine"
+  snapshot rules "$functions $many_guilty" >"$dir/snapshot"
+  run --separate-stderr "$bin/quarantine" <"$dir/snapshot"
+  assert_json keys '["demo/guilty-0","demo/guilty-1","demo/guilty-2","demo/guilty-3","demo/guilty-4","shop/neighbour"]' <<<"$output"
+  assert_contains "$stderr" 'took too long: 6 Ingresses that are new or changed are left out untested'
+}
+
+@test "an Ingress that is left out already is not tested again, nor taken for live because it is in the live snapshot" {
+  nginx_fails_for guilty.example 'echo tested >>"$0.log"; echo "nginx: [emerg] no" >&2; exit 1'
+  snapshot rules "$functions"'adding("demo"; "guilty"; "2020"; ["guilty.example"] | rules)' >"$dir/snapshot"
+  "$bin/quarantine" <"$dir/snapshot" >"$dir/quarantine"
+  (($(wc -l <"$dir/path/nginx.log") > 0))
+  rm "$dir/path/nginx.log"
+  "$bin/quarantine" "$dir/quarantine" <"$dir/snapshot" | cmp - "$dir/quarantine"
+  [[ ! -e $dir/path/nginx.log ]]
+  mkdir -p "$STATE_DIR/live"
+  cp "$dir/snapshot" "$STATE_DIR/live"
+  "$bin/route" "$dir/quarantine" <"$dir/snapshot" >"$STATE_DIR/live/model.json"
+  "$bin/quarantine" <"$dir/snapshot" | cmp - "$dir/quarantine"
+  assert_equal 1 "$(wc -l <"$dir/path/nginx.log")" # the last of all, once
 }
 
 # Whether the route of the Ingress "long", which nginx rejected, is there after the EDIT.
@@ -113,6 +221,43 @@ has_failed_to_reload() { # TIMES
   wait_for 30 served long.example /short apple-
   wait_for 15 has_quarantined 0
   wait_for 30 logged 'solved: Ingress demo/long: it is quarantined'
+}
+
+@test "while an Ingress is quarantined, other changes go live without a new search" {
+  start_pods
+  start_api rules
+  start_controller
+  guilty="$functions"'adding("demo"; "guilty"; "2020"; one_hash(0; 300; ".example") | rules)'
+  cluster_is rules "$guilty | adding(\"demo\"; \"first\"; \"2028\"; [\"first.example\"] | rules)"
+  wait_for 30 served first.example / apple-
+  wait_for 30 logged 'Ingress demo/guilty: it is quarantined: .* because nginx rejects it: could not build server_names_hash'
+  wait_for 15 has_failed_to_reload 1 # the metrics are written at the end of a pass
+  searches=$(metric failed_reloads_total)
+  for host in second third; do
+    cluster_is rules "$guilty | adding(\"demo\"; \"$host\"; \"2028\"; [\"$host.example\"] | rules)"
+    wait_for 30 served "$host.example" / apple-
+  done
+  wait_for 30 polled_since "$(($(metric polls_total) + 2))"
+  assert_equal "$searches" "$(metric failed_reloads_total)"
+}
+
+@test "whoever changes an Ingress that nginx rejects again and again does not hold up the others" {
+  nginx_fails_for guilty- 'echo "nginx: [emerg] no" >&2; exit 1'
+  start_pods
+  start_api rules
+  mv "$bin/quarantine" "$bin/search"
+  cat >"$bin/quarantine" <<PROGRAM
+#!/bin/bash
+"$bin/search" "\$@"
+echo searched >>"$dir/searches"
+sed -i "s/guilty-[0-9]*[.]/guilty-\$RANDOM./" "$api/ingresses"
+PROGRAM
+  chmod +x "$bin/quarantine"
+  start_controller PATH="$PATH"
+  cluster_is rules "$functions"'adding("demo"; "bad"; "2020"; ["guilty-1.example"] | rules) | adding("demo"; "first"; "2028"; ["first.example"] | rules)'
+  wait_for 30 served first.example / apple-
+  (($(wc -l <"$dir/searches") >= 1))
+  assert_equal '' "$(grep 'the configuration stays as it is' "$dir/controller.log")"
 }
 
 @test "while nginx takes no configuration, the last one serves, and the new one is live as soon as it does" {

@@ -17,7 +17,8 @@ setup() {
 
 teardown() {
   common_teardown
-  kill -KILL "$backend_pid" 2>/dev/null || true # or else it would wait for the streams that are open
+  # shellcheck disable=SC2086 # there may be no other one
+  kill -KILL "$backend_pid" ${other_backend-} 2>/dev/null || true # or else it would wait for the streams that are open
 }
 
 counts() { # FILTER
@@ -92,7 +93,13 @@ reload() { # ROUND LEAST_SECONDS   makes a change live
   model rules ".ingresses.items[0].spec.rules[0] = {host: \"fruit.example\", http: {paths: [{path: \"/\", pathType: \"Prefix\",
     backend: {service: {name: \"apple\", port: {number: 80}}}}, {path: \"/round-$1\", pathType: \"Exact\",
     backend: {service: {name: \"apple\", port: {number: 80}}}}]}}" | tee "$dir/model.json" | "$bin/render" |
-    DRAINING_WORKERS=2 apply_with "least_seconds=$2" "$dir/model.json" >>"$dir/apply.log" 2>&1
+    apply_draining "DRAINING_WORKERS=2 least_seconds=$2 idle_seconds=$2"
+}
+
+# As bin/apply, but with other values for what decides how many workers drain.
+apply_draining() { # NAME=VALUE...   in one word
+  # shellcheck disable=SC2016,SC2086 # they are for the other bash; each word is a constant
+  bash -c 'source "$1" && program=apply && declare -g "${@:3}" && apply "$2"' _ "$bin/apply" "$dir/model.json" $1 >>"$dir/apply.log" 2>&1
 }
 
 @test "of the workers that were replaced and have had their time, only the newest stay" {
@@ -122,6 +129,89 @@ reload() { # ROUND LEAST_SECONDS   makes a change live
   for stream in "${streams[@]}"; do wait "$stream"; done
   run ! grep 'ending the oldest' "$dir/apply.log"
   streams=()
+}
+
+# A change that goes live: the path /round-ROUND of fruit.example.
+replace_workers() { # ROUND CONSTANTS
+  model rules ".ingresses.items[0].spec.rules[0].http.paths = [{path: \"/\", pathType: \"Prefix\", backend: {service: {name: \"apple\", port: {number: 80}}}},
+    {path: \"/round-$1\", pathType: \"Exact\", backend: {service: {name: \"apple\", port: {number: 80}}}}]" >"$dir/model.json"
+  "$bin/render" <"$dir/model.json" | apply_draining "$2"
+}
+
+open_stream() { # HOST   and wait until it flows
+  ask "$1" /events -N --max-time 60 >"$dir/events-${#streams[@]}" 3>&- &
+  streams+=("$!")
+  wait_for 15 grep -q 'data: 1' "$dir/events-$((${#streams[@]} - 1))"
+}
+
+stream_ends() { # NUMBER
+  wait_for 15 is_gone "${streams[$1]}"
+}
+
+is_gone() { # PID
+  ! kill -0 "$1" 2>/dev/null
+}
+
+@test "workers that may still leave by themselves are waited for: an old one with a stream is not ended for them" {
+  [[ -r /proc/$$/task/$$/children ]] || skip 'this kernel does not list the children of a process'
+  open_stream fruit.example
+  replace_workers 0 DRAINING_WORKERS=4
+  wait_for 15 linger_at_most 1
+  for round in 1 2 3 4; do
+    ask fruit.example '/slow?seconds=2' --fail-with-body >"$dir/slow-$round" 3>&- &
+    slow+=("$!")
+    sleep 0.2 # until it is there: nobody tells
+    replace_workers "$round" 'DRAINING_WORKERS=4 least_seconds=0'
+  done
+  for pid in "${slow[@]}"; do wait "$pid"; done
+  run ! grep 'ending the oldest' "$dir/apply.log"
+  kill "${streams[0]}"
+}
+
+@test "who causes reloads all the time and holds requests open loses its own first, not its neighbours' older ones" {
+  [[ -r /proc/$$/task/$$/children ]] || skip 'this kernel does not list the children of a process'
+  "$backend" 127.77.0.5:8080 3>&- &
+  other_backend=$!
+  constants='DRAINING_WORKERS=4 least_seconds=0 idle_seconds=0'
+  open_stream fruit.example
+  mkdir -p "$STATE_DIR/scratch/loop"
+  echo "{\"shop\":{\"paid\":$(($(cut -d . -f 1 /proc/uptime) + 600))},\"demo\":{\"paid\":1}}" >"$STATE_DIR/scratch/loop/accounts"
+  replace_workers 1 "$constants"
+  for round in 2 3 4; do
+    open_stream shop.example
+    replace_workers "$round" "$constants"
+  done
+  stream_ends 1
+  grep -q 'ending the oldest that only serves who causes reloads all the time' "$dir/apply.log"
+  kill -0 "${streams[0]}" "${streams[3]}"
+  kill "${streams[0]}" "${streams[@]:2}"
+}
+
+# Limits of a control group, in bytes.
+memory_is() { # LIMIT USED
+  mkdir -p "$dir/cgroup"
+  echo "$1" >"$dir/cgroup/memory.max"
+  echo "$2" >"$dir/cgroup/memory.current"
+}
+
+@test "more than a few workers drain only if three quarters of the pod's memory suffice for them" {
+  [[ -r /proc/$$/task/$$/children ]] || skip 'this kernel does not list the children of a process'
+  constants="few_workers=2 least_seconds=0 idle_seconds=0 cgroup=$dir/cgroup"
+  memory_is 2147483648 1000000000
+  for round in 1 2 3; do
+    open_stream fruit.example
+    replace_workers "$round" "$constants"
+  done
+  memory_is max 1000000000
+  replace_workers 4 "$constants"
+  run ! grep 'ending the oldest' "$dir/apply.log"
+  memory_is 2147483648 1610612000 # with the new workers, it will be more than three quarters
+  replace_workers 5 "$constants"
+  stream_ends 0
+  grep -q 'ending the oldest' "$dir/apply.log"
+  kill -0 "${streams[2]}"
+  kill "${streams[2]}"
+  kill "${streams[1]}" 2>/dev/null || true # it may have had to go as well
 }
 
 @test "a POST that a pod took and did not answer is not sent to another pod" {

@@ -22,7 +22,7 @@ teardown() { common_teardown; }
 
 # --- the cluster
 
-# Adds a Secret with these files, or replaces it.
+# Adds a Secret of the type for TLS with these files, or replaces it.
 add_secret() { # NAMESPACE/NAME CERTIFICATE_FILE KEY_FILE
   local version=$((RANDOM * 32768 + RANDOM))
   jq -c --arg name "$1" --arg version "$version" --rawfile certificate "$2" --rawfile key "$3" '
@@ -40,6 +40,14 @@ add_pair() { # NAMESPACE/NAME HOSTS [ALGORITHM]
   add_secret "$1" "$dir/$name.crt" "$dir/$name.key"
 }
 
+# Makes it one of another type: it is not in the list of those for TLS, but has an address of its own.
+make_opaque() { # NAMESPACE/NAME
+  jq -c --arg name "$1" '.items[] | select("\(.metadata.namespace)/\(.metadata.name)" == $name)
+    | {kind: "Secret", apiVersion: "v1"} + . + {type: "Opaque"}' "$api/secrets" >"$api/secret-${1/\//-}"
+  jq -c --arg name "$1" 'del(.items[] | select("\(.metadata.namespace)/\(.metadata.name)" == $name))' "$api/secrets" >"$api/secrets.new"
+  mv "$api/secrets.new" "$api/secrets"
+}
+
 # The cluster is the fixture "rules" and an Ingress for each line: NAMESPACE/NAME, as JSON what its spec has, and perhaps when
 # it was created, and its annotations.
 ingresses_are() {
@@ -52,11 +60,18 @@ ingresses_are() {
   cluster_is rules "$edit"
 }
 
+# What the passes of some seconds fetch: one that looks at the Secrets at once and waits for it.
+fetch_all() { # [FOLDER]
+  bash -c 'source "$1/fetch" && program=fetch look_seconds=0 && is_waited_for() { true; } && patience() { echo 60; } && fetch "$2"' \
+    _ "$bin" "${1:-$dir/lists-read}"
+}
+
 # One pass, and nginx if it does not run yet.
 go_live() {
-  "$bin/fetch" "$dir/lists-read" >"$dir/snapshot"
+  fetch_all >"$dir/snapshot"
   "$bin/route" <"$dir/snapshot" >"$dir/model.json"
   "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >>"$dir/apply.log" 2>&1
+  cp "$dir/snapshot" "$STATE_DIR/live/snapshot"
   [[ -s $STATE_DIR/run/nginx.pid ]] || nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
   wait_for 15 curl -sf "localhost:$ADMIN_PORT/healthz"
 }
@@ -177,6 +192,8 @@ ROWS
   go_live
   assert_equal demo-older "$(certificate_for a.example)"
   assert_equal 'CertificateTaken: host a.example already has the certificate of Secret demo/older, from Ingress demo/one' "$(problems | grep CertificateTaken)"
+  for _ in 1 2; do "$bin/prune-keys"; done
+  assert_equal 2 "$(find "$STATE_DIR/keys" -name '*-*.pem' | wc -l)" # the newer may be needed at any time
 }
 
 @test "only the namespace whose host it is can give a certificate for it" {
@@ -279,6 +296,282 @@ ROWS
   digest_lists <"$dir/many" | timeout 20 "$bin/route" | assert_json '.certificates | length' 900
 }
 
+@test "of ECDSA, three curves by their names are served: none of the same size, and none with numbers of its own" {
+  for curve in P-256 P-384 P-521 secp256k1 brainpoolP256r1 explicit; do
+    options=(-pkeyopt "ec_paramgen_curve:${curve/explicit/P-256}")
+    [[ $curve != explicit ]] || options+=(-pkeyopt ec_param_enc:explicit)
+    openssl req -x509 -newkey ec "${options[@]}" -nodes -days 1 -subj "/CN=$curve" -addext 'nsComment=ASN1 OID: prime256v1' -keyout "$dir/ec.key" -out "$dir/ec.crt" 2>/dev/null
+    add_secret "demo/${curve,,}" "$dir/ec.crt" "$dir/ec.key"
+  done
+  ingresses_are < <(for curve in p-256 p-384 p-521 secp256k1 brainpoolp256r1 explicit; do
+    printf 'demo/%s {tls: [{hosts: ["%s.example"], secretName: "%s"}]}\n' "$curve" "$curve" "$curve"
+  done)
+  go_live
+  assert_certificates <<'ROWS'
+    p-256.example            P-256
+    p-384.example            P-384
+    p-521.example            P-521
+    secp256k1.example        default
+    brainpoolp256r1.example  default
+    explicit.example         default
+ROWS
+  for name in secp256k1 brainpoolp256r1 explicit; do
+    assert_contains "$(problems)" "KeyRefused: Secret demo/$name: its key is neither RSA with 2048 to 4096 bits nor ECDSA with P-256, P-384 or P-521"
+  done
+}
+
+# Puts a program before openssl that notes how it is called, and runs SCRIPT first.
+watch_openssl() { # [SCRIPT]
+  mkdir -p "$dir/path"
+  printf '#!/bin/bash\necho "$*" >>%s/openssl.calls\n%s\nexec %s "$@"\n' "$dir" "${1-}" "$(command -v openssl)" >"$dir/path/openssl"
+  chmod +x "$dir/path/openssl"
+  PATH=$dir/path:$PATH
+}
+
+# With 8 million rounds of PBKDF2, which takes some seconds; only the number of bytes keeps it from being two thousand million.
+encrypt() { # KEY_FILE LABEL
+  echo "-----BEGIN $2-----"
+  openssl pkcs8 -topk8 -in "$1" -iter 65537 -passout pass: -outform DER | xxd -p | tr -d '\n' | sed 's/0203010001/02037fffff/' | xxd -r -p | base64 -w 64
+  echo "-----END $2-----"
+}
+
+@test "a private key that is encrypted is known by its label and its first bytes, and never decrypted" {
+  add_pair demo/good good.example
+  openssl pkey -in "$dir/demo-good.key" -traditional -aes256 -passout pass:secret -out "$dir/traditional.key"
+  grep -q 'Proc-Type: 4,ENCRYPTED' "$dir/traditional.key"
+  add_secret demo/traditional "$dir/demo-good.crt" "$dir/traditional.key"
+  add_secret demo/encrypted "$dir/demo-good.crt" <(encrypt "$dir/demo-good.key" 'ENCRYPTED PRIVATE KEY')
+  for label in PRIVATE 'RSA PRIVATE' 'EC PRIVATE'; do
+    add_secret "demo/as-${label%% *}" "$dir/demo-good.crt" <(encrypt "$dir/demo-good.key" "$label KEY")
+  done
+  openssl pkcs12 -export -in "$dir/demo-good.crt" -inkey "$dir/demo-good.key" -passout pass: -out "$dir/p12"
+  add_secret demo/pkcs12 "$dir/demo-good.crt" <(echo '-----BEGIN PRIVATE KEY-----' && base64 -w 64 "$dir/p12" && echo '-----END PRIVATE KEY-----')
+  sed -i 's/as-PRIVATE/as-any/; s/as-RSA/as-rsa/; s/as-EC/as-ec/' "$api/secrets"
+  ingresses_are < <(for name in good traditional encrypted as-any as-rsa as-ec pkcs12; do
+    printf 'demo/%s {tls: [{hosts: ["%s.example"], secretName: "%s"}]}\n' "$name" "$name" "$name"
+  done)
+  watch_openssl
+  fetch_all >"$dir/snapshot"
+  assert_equal 1 "$(grep -c '^pkey' "$dir/openssl.calls")" # of the good one
+  jq -r 'select(.certificate) | "\(.certificate) \(.reason)"' "$dir/snapshot" >"$dir/certificates"
+  assert_equal "\
+demo/as-any PrivateKeyInvalid
+demo/as-ec PrivateKeyInvalid
+demo/as-rsa PrivateKeyInvalid
+demo/encrypted PrivateKeyEncrypted
+demo/good null
+demo/pkcs12 PrivateKeyInvalid
+demo/traditional PrivateKeyEncrypted" "$(<"$dir/certificates")"
+}
+
+@test "private keys in each usual form are served" {
+  openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$dir/rsa" 2>/dev/null
+  openssl pkey -in "$dir/rsa" -traditional -out "$dir/rsa-traditional"
+  for curve in P-256 P-384 P-521; do
+    openssl genpkey -algorithm EC -pkeyopt "ec_paramgen_curve:$curve" -out "$dir/$curve"
+    openssl pkey -in "$dir/$curve" -traditional -out "$dir/$curve-traditional"
+    openssl ec -in "$dir/$curve" -no_public -out "$dir/$curve-short" 2>/dev/null
+    openssl pkcs8 -topk8 -nocrypt -in "$dir/$curve-short" -out "$dir/$curve-short-pkcs8"
+    { openssl ecparam -name "$curve" && sed 's/$/\r/' "$dir/$curve-traditional"; } >"$dir/$curve-parameters"
+  done
+  for file in "$dir"/rsa* "$dir"/P-*; do
+    openssl req -x509 -key "$file" -days 1 -subj /CN=x -addext subjectAltName=DNS:x.example -out "$dir/crt" 2>/dev/null
+    name=${file##*/}
+    add_secret "demo/${name,,}" "$dir/crt" "$file"
+    printf 'demo/%s {tls: [{secretName: "%s"}]}\n' "${name,,}" "${name,,}"
+  done >"$dir/rows"
+  assert_equal 17 "$(wc -l <"$dir/rows")"
+  ingresses_are <"$dir/rows"
+  fetch_all >"$dir/snapshot"
+  assert_equal 17 "$(grep -c '"file":' "$dir/snapshot")"
+}
+
+@test "a chain of ten certificates with RSA 4096 and 60 KiB is within what openssl and nginx may take" {
+  make_pair "$dir/leaf" "$(printf 'name-%03d.some.longer.domain.example,' {1..300})a.example" rsa:4096
+  openssl req -x509 -key "$dir/leaf.key" -days 1 -subj /CN=authority -addext "nsComment=$(printf 'x%.0s' {1..1800})" -out "$dir/authority.crt"
+  { cat "$dir/leaf.crt" && for _ in {1..9}; do cat "$dir/authority.crt"; done; } >"$dir/chain"
+  (($(cat "$dir/chain" "$dir/leaf.key" | wc -c) > 55 * 1024))
+  add_secret demo/chain "$dir/chain" "$dir/leaf.key"
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "chain"}]}'
+  go_live
+  assert_equal leaf "$(certificate_for a.example)"
+}
+
+@test "a key pair that takes openssl too long is refused alone, and is not tried again" {
+  add_pair demo/slow slow.example
+  add_pair demo/good good.example
+  ingresses_are <<'ROWS'
+    demo/one {tls: [{hosts: ["slow.example"], secretName: "slow"}]}
+    demo/two {tls: [{hosts: ["good.example"], secretName: "good"}]}
+ROWS
+  id=$(jq -r '.items[] | select(.metadata.name == "slow") | "\(.metadata.uid)-\(.metadata.resourceVersion)"' "$api/secrets")
+  watch_openssl "if [[ \$* == *$id* ]]; then while true; do :; done; fi"
+  fetch_all >"$dir/snapshot"
+  jq -r 'select(.certificate) | "\(.certificate) \(.reason): \(.message)"' "$dir/snapshot" >"$dir/certificates"
+  assert_equal "\
+demo/good null: null
+demo/slow KeyPairRefused: to examine it takes more time or memory than a key pair may take: make another one" "$(<"$dir/certificates")"
+  rm "$dir/openssl.calls"
+  fetch_all >/dev/null
+  [[ ! -e $dir/openssl.calls ]]
+}
+
+@test "a hundred Secrets of 1 MiB that nobody names cost no file, and one that an Ingress names is refused" {
+  add_pair demo/good good.example
+  head -c 1000000 /dev/zero | base64 -w 0 >"$dir/large"
+  jq -c --rawfile large "$dir/large" '.items += [range(100) | {metadata: {name: "large-\(.)", namespace: "shop", uid: "0", resourceVersion: "1"}, data: {"tls.crt": $large, "tls.key": ""}}]' \
+    "$api/secrets" >"$api/secrets.new"
+  mv "$api/secrets.new" "$api/secrets"
+  ingresses_are <<'ROWS'
+    demo/one {tls: [{hosts: ["good.example"], secretName: "good"}]}
+    shop/two {tls: [{hosts: ["large.example"], secretName: "large-7"}]}
+ROWS
+  (ulimit -f 1000 && fetch_all >"$dir/snapshot") # KiB: a file that becomes larger ends the program that writes it
+  "$bin/route" <"$dir/snapshot" >"$dir/model.json"
+  assert_contains "$(problems)" 'KeyPairRefused: Secret shop/large-7: it is larger than 256 KiB; its hosts have the default certificate'
+  assert_equal 1 "$(grep -c '"file":' "$dir/snapshot")"
+}
+
+@test "a Secret that is nested too deeply for jq is named if an Ingress names it, and harms no other" {
+  add_pair demo/good good.example
+  deep=$(printf '%06000d' 0 | sed 's/0/{"a":/g')1$(printf '%06000d' 0 | tr 0 '}')
+  for name in deep unnamed; do
+    { tr -d '\n' <"$api/secrets" | sed 's/\]}$//' && printf ',{"metadata":{"name":"%s","namespace":"demo","managedFields":[{"fieldsV1":%s}]},"data":{}}]}\n' "$name" "$deep"; } >"$api/secrets.new"
+    mv "$api/secrets.new" "$api/secrets"
+  done
+  ingresses_are <<<'demo/one {tls: [{hosts: ["good.example"], secretName: "good"}, {hosts: ["deep.example"], secretName: "deep"}]}'
+  go_live
+  assert_equal demo-good "$(certificate_for good.example)"
+  assert_contains "$(problems)" 'ObjectUnreadable: Secret demo/deep: it is nested too deeply to be read; its hosts have the default certificate'
+}
+
+# --- beside the passes
+
+# Lets openssl wait in front of key pairs until the file "go" is there.
+hold_openssl() {
+  watch_openssl "if [[ \$1 == x509 && \$* != *-subject* ]]; then until [[ -e $dir/go ]]; do sleep 0.1; done; fi"
+}
+
+@test "while a new key pair is examined, passes go on without it, and a problem says so" {
+  add_pair demo/one a.example
+  ingresses_are <<<''
+  go_live
+  hold_openssl
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "one"}]}'
+  began=$(date +%s%N)
+  "$bin/fetch" "$dir/lists-read" >"$dir/snapshot"
+  (($(date +%s%N) - began < 4000000000)) # and not the 10 s after which openssl would be ended
+  assert_contains "$(<"$dir/snapshot")" '{"certificate":"demo/one","reason":"SecretNotReady","message":"it has not been read yet"}'
+  "$bin/route" <"$dir/snapshot" >"$dir/model.json"
+  assert_contains "$(problems)" 'SecretNotReady: Secret demo/one: it has not been read yet; its hosts have the default certificate'
+  touch "$dir/go"
+  wait_for 15 knows_certificate demo/one
+}
+
+# Whether a pass that looks at no Secrets knows how to serve this one.
+knows_certificate() { # NAMESPACE/NAME
+  "$bin/fetch" "$dir/lists-read" | grep -q "{\"certificate\":\"$1\",.*\"file\":"
+}
+
+# The line of the snapshot that is about a Secret, from a pass that looks at none.
+line_of() { # NAMESPACE/NAME
+  "$bin/fetch" "$dir/lists-read" | grep "{\"certificate\":\"$1\""
+}
+
+@test "while the next key pair of a Secret is examined, its hosts keep the one that they have" {
+  add_pair demo/one a.example
+  add_pair demo/two b.example
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "one"}, {hosts: ["b.example"], secretName: "two"}]}'
+  go_live
+  one=$(line_of demo/one) two=$(line_of demo/two)
+  add_pair demo/one a.example
+  add_pair demo/two b.example
+  watch_openssl "if [[ \$1 == x509 && -e $dir/held ]]; then until [[ -e $dir/go ]]; do sleep 0.1; done; fi; touch $dir/held; sleep 1"
+  bash -c 'source "$1/certificates" && program=certificates round_seconds=1 && main "$2"' _ "$bin" "$dir/lists-read/digest/ingresses" 3>&- &
+  wait_for 15 has_other_line demo/one "$one" # a round that lasts for one pair has ended
+  assert_equal "$two" "$(line_of demo/two)"
+  touch "$dir/go"
+  wait_for 15 has_other_line demo/two "$two"
+  wait "$!"
+}
+
+has_other_line() { # NAMESPACE/NAME LINE
+  [[ $(line_of "$1") == *'"file":'* && $(line_of "$1") != "$2" ]]
+}
+
+@test "the first new key pair of each namespace is examined before the second of any" {
+  for i in {1..4}; do add_pair "demo/many-$i" a.example; done
+  add_pair shop/only b.example
+  {
+    for i in {1..4}; do echo "demo/many-$i {tls: [{hosts: [\"a.example\"], secretName: \"many-$i\"}]}"; done
+    echo 'shop/only {tls: [{hosts: ["b.example"], secretName: "only"}]}'
+  } >"$dir/rows"
+  ingresses_are <"$dir/rows"
+  id=$(jq -r '.items[] | select(.metadata.name == "only") | "\(.metadata.uid)-\(.metadata.resourceVersion)"' "$api/secrets")
+  watch_openssl
+  fetch_all >/dev/null
+  assert_contains "$(grep '^x509' "$dir/openssl.calls" | sed -n 2p)" "$id"
+}
+
+@test "the list of Secrets has those for TLS only; others are asked for by the names that Ingresses have, and seldom if they are missing" {
+  add_pair demo/listed a.example
+  add_pair demo/opaque b.example
+  make_opaque demo/opaque
+  ingresses_are <<<'demo/one {tls: [{secretName: "listed"}, {secretName: "opaque"}, {secretName: "missing"}, {secretName: "../../x"}]}'
+  for _ in 1 2 3; do fetch_all >"$dir/snapshot"; done
+  assert_equal 2 "$(grep -c '"file":' "$dir/snapshot")"
+  grep -oE 'GET [^ ]*secrets[^ ]*' "$dir/api.access" | sort | uniq -c | sed 's/^ *//' >"$dir/asked"
+  assert_equal "\
+1 GET /api/v1/namespaces/demo/secrets/missing
+1 GET /api/v1/namespaces/demo/secrets/opaque
+3 GET /api/v1/secrets?fieldSelector=type%3Dkubernetes.io%2Ftls" "$(<"$dir/asked")"
+  add_pair demo/missing c.example
+  make_opaque demo/missing
+  sed -i 's/^[0-9]*/0/' "$STATE_DIR/keys/times" # as if that had been long ago
+  fetch_all >"$dir/snapshot"
+  assert_equal 3 "$(grep -c '"file":' "$dir/snapshot")"
+}
+
+@test "hundreds of Secrets that are missing are asked for by and by" {
+  ingresses_are <<<'demo/many {tls: [range(30) | {secretName: "missing-\(.)"}]}'
+  fetch_all >/dev/null
+  assert_equal 30 "$(grep -c '/secrets/missing-' "$dir/api.access")"
+  assert_equal 4 "$(grep -c '/secrets?' "$dir/api.access")" # rounds, of 8 at most
+}
+
+@test "an answer for one Secret that is not that Secret is an error, and changes nothing" {
+  add_pair demo/opaque a.example
+  make_opaque demo/opaque
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "opaque"}]}'
+  "$bin/fetch" "$dir/known" >"$dir/first"
+  cp "$api/secret-demo-opaque" "$dir/whole"
+  for answer in '' '<html>' "$(jq -c '.kind = "List"' "$dir/whole")" "$(jq -c '.metadata.name = "other"' "$dir/whole")" "$(head -c 300 "$dir/whole")"; do
+    echo "$answer" >"$api/secret-demo-opaque"
+    sed -i 's/^[0-9]*/0/' "$STATE_DIR/keys/times" # as if it had been asked long ago
+    run --separate-stderr fetch_all "$dir/known"
+    assert_equal 1 "$status"
+    assert_equal '' "$output"
+    assert_contains "$stderr" 'cannot use secrets: '
+  done
+  cp "$dir/whole" "$api/secret-demo-opaque"
+  cmp "$dir/first" <(fetch_all "$dir/known")
+}
+
+@test "the loop follows a new key pair without a ring from outside, and is ready with the certificates of its hosts" {
+  add_pair demo/one a.example
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "one"}]}'
+  watch_openssl 'if [[ $1 == x509 && $* != *-subject* ]]; then sleep 2; fi'
+  start_controller DOORBELL=off POLL_SECONDS=3
+  assert_equal demo-one "$(certificate_for a.example)"
+  make_pair "$dir/next" a.example ecdsa
+  add_secret demo/one "$dir/next.crt" "$dir/next.key"
+  wait_for 20 shows_certificate next a.example
+}
+
+shows_certificate() { # SUBJECT HOST
+  [[ $(certificate_for "$2") == "$1" ]]
+}
+
 @test "the whole chain in a Secret is sent" {
   make_pair "$dir/authority" authority.example ecdsa
   make_pair "$dir/leaf" a.example ecdsa
@@ -291,7 +584,7 @@ ROWS
 
 @test "a Secret of another type serves as well, if it has the two keys" {
   add_pair demo/opaque a.example
-  sed -i 's|kubernetes.io/tls|Opaque|' "$api/secrets"
+  make_opaque demo/opaque
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "opaque"}]}'
   go_live
   assert_equal demo-opaque "$(certificate_for a.example)"
@@ -372,7 +665,7 @@ SecretNotFound: Secret demo/missing does not exist: $consequence" \
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "soon"}]}'
   go_live
   cmp "$dir/snapshot" <("$bin/fetch" "$dir/known")
-  sed -i 's/ 20.*/ 2026-01-01 00:00:00Z/' "$STATE_DIR/keys/known" # as if the end had come
+  sed -i 's/ 20.*/ 2026-01-01 00:00:00Z/' "$dir/known/listed" # as if the end had come
   sed -i -E 's/"notAfter": *"[^"]*"/"notAfter": "2026-01-01 00:00:00Z"/' "$STATE_DIR/keys/facts.json"
   assert_contains "$("$bin/fetch" "$dir/known" | "$bin/route" | jq -c .problems)" 'its certificate expired at 2026-01-01'
 }

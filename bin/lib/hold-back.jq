@@ -1,0 +1,99 @@
+# Who causes reloads all the time waits: what each namespace may change now.
+#
+# input:  the snapshot, a line for each object (jq -n)
+# args:   $live: the snapshot that is live; $now: a time in whole seconds
+#         $accounts: [{"namespace": ACCOUNT, ...}], or []: what the last call printed
+# output: {"namespace": ACCOUNT, ...} in a line, of those that owe something; then the snapshot to route
+#
+# Each change of a namespace that goes live costs it 5 s, which it owes from then on; time pays them off. While it owes
+# too much, its lines stay as they are live, but for one change every 5 s. So a namespace may change something every
+# 5 s for ever, and 30 times at once now and then.
+#
+#   ACCOUNT  {paid: when it will owe nothing, changed: when its last change went live, held: since when its changes wait}
+#
+# Only what an Ingress of ours can use counts: other Services may change as often as they like, for they cause no reload.
+
+def cost: 5;
+def most_to_owe: 30 * cost;
+def most_told: 10; # Ingresses of a namespace that are told
+
+# --- lines and namespaces
+
+# input: a line / output: its namespace; none for a line that has to go live at once
+def namespace: .slice // .service // .ingress // .certificate | values | split("/")[0];
+
+# input: [line] / output: {"namespace": [line of it], ...}
+def by_namespace: map(select(namespace)) | group_by(namespace) | map({(.[0] | namespace): .}) | add // {};
+
+# input: [line] / output: those that can cause a reload
+def that_count($services): map(select(.service == null or $services[.service]));
+
+# The order of fetch: what is not held back stays as it was, byte for byte.
+def in_order:
+  sort_by(if .terminating then [0, .terminating]
+          elif .slice then [2, .slice]
+          elif .service then [1, .service]
+          elif .ingress then [3, .ingress]
+          elif .certificate then [4, .certificate]
+          elif .whole then [6]
+          else [5, .]
+          end);
+
+# --- removed pods
+
+# input: [line] / output: {"service": {"ready address": true, ...}, ...}
+def ready: map(select(.ready)) | group_by(.service) | map({(.[0].service): ([.[].ready[] | {(.): true}] | add // {})}) | add // {};
+
+# input: [line of a namespace] as they are live / output: the same without the pods that are no longer ready
+#
+# A request to a pod that is gone is lost, so this does not wait; where no pod would be left, it does.
+def without_gone($wanted):
+  ready as $was
+  | ($wanted | ready) as $is
+  | ($was | with_entries(.key as $service | .value |= any(keys[]; $is[$service][.]))) as $has_others
+  | map(if .ready and $has_others[.service] then .service as $service | .ready |= map(select($is[$service][.])) else . end);
+
+# --- what a namespace may change
+
+# input: an ACCOUNT, or null / output: the seconds it owes
+def owes: [(.paid // 0) - $now, 0] | max;
+
+# input: an ACCOUNT, or null / output: the same after one change more has gone live
+def charge: . + {paid: ($now + owes + cost)};
+
+# input: an ACCOUNT, or null / output: {lines: what goes live of the namespace, account}
+#
+# There is a limit for removed pods, too: or a hundred that come together every 5 s could go one by one.
+def decide($was; $wanted; $services):
+  def differs($lines): ($lines | that_count($services)) != ($was | that_count($services));
+  if differs($wanted) | not then {lines: $wanted, account: .}
+  elif owes + cost <= most_to_owe or $now - .changed >= cost then {lines: $wanted, account: (charge + {changed: $now})}
+  else
+    (if owes + cost <= 2 * most_to_owe then $was | without_gone($wanted) else $was end) as $lines
+    | {$lines, account: ((if differs($lines) then charge else . end) | .held //= $now)}
+  end;
+
+# input: {"namespace": ACCOUNT, ...} / output: the same without debts that are paid; and who has paid half is held back no more
+def settled: with_entries(select(.value and (.value | owes > 0)) | if .value | owes < most_to_owe / 2 then del(.value.held) else . end);
+
+# --- all of it
+
+# input: [line] of a namespace that is held back / output: a problem for each of its Ingresses, but not many
+def problems($namespace):
+  limit(most_told; .[] | .ingress // empty)
+  | {problem: {ingress: ., reason: "ChangesHeldBack",
+      message: "namespace \($namespace) changes something all the time: so that this cuts nobody's connections, a change may wait \(cost) s"}};
+
+[inputs] as $lines
+| if $lines[-1].whole then . else error("the snapshot is not whole") end
+| ([$lines[], $live[] | .claims[]?.service | values] | map({(.): true}) | add // {}) as $services
+| ($lines | by_namespace) as $wanted
+| ($live | by_namespace) as $was
+| ([$wanted + $was | keys[] | {(.): (. as $namespace | $accounts[0][.] // null
+    | decide($was[$namespace] // []; $wanted[$namespace] // []; $services))}] | add // {}) as $decided
+| ($decided | map_values(.account) | settled) as $accounts
+| $accounts,
+  ( [ ($lines[] | select([namespace] == [])),
+      $decided[].lines[],
+      ($accounts | to_entries[] | select(.value.held) | .key as $namespace | $decided[$namespace].lines | problems($namespace)) ]
+    | in_order[] )

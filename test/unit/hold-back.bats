@@ -1,0 +1,261 @@
+# Who causes reloads all the time waits, and nobody else: the step alone, on saved snapshots, at times that the
+# tests choose; and when the loop asks for it. What becomes of connections meanwhile is in e2e/faults-load.bats.
+load helpers
+
+# Two namespaces: "noisy" has a Service, and one that no Ingress names; "quiet" has one, too.
+setup() {
+  common_setup
+  mkdir -p "$STATE_DIR/live"
+  cat >"$dir/now" <<'SNAPSHOT'
+{"service":"noisy/moves","ports":{"numbers":{"80":{"port":80,"name":""}},"names":{}}}
+{"service":"noisy/unused","ports":{"numbers":{"80":{"port":80,"name":""}},"names":{}}}
+{"service":"quiet/stays","ports":{"numbers":{"80":{"port":80,"name":""}},"names":{}}}
+{"slice":"noisy/moves-a","service":"noisy/moves","ports":{"":8080},"ready":["10.0.0.1"],"ending":[]}
+{"slice":"noisy/unused-a","service":"noisy/unused","ports":{"":8080},"ready":["10.0.0.1"],"ending":[]}
+{"slice":"quiet/stays-a","service":"quiet/stays","ports":{"":8080},"ready":["10.1.0.1"],"ending":[]}
+{"ingress":"noisy/moves","created":"2026-01-01T00:00:00Z","options":{},"claims":[{"host":"moves.example","path":"/","pathType":"Prefix","service":"noisy/moves","port":80}],"tls":[],"problems":[]}
+{"ingress":"quiet/stays","created":"2026-01-01T00:00:00Z","options":{},"claims":[{"host":"stays.example","path":"/","pathType":"Prefix","service":"quiet/stays","port":80}],"tls":[],"problems":[]}
+{"whole":true}
+SNAPSHOT
+  cp "$dir/now" "$STATE_DIR/live/snapshot"
+  : >"$dir/accounts"
+}
+
+teardown() { common_teardown; }
+
+# The cluster changes: these are now the ready pods of the Service's slice.
+pods_are() { # SERVICE ADDRESS...
+  jq -c --args '($ARGS.positional[1:]) as $pods | if .slice == "\($ARGS.positional[0])-a" then .ready = $pods else . end' "$@" <"$dir/now" >"$dir/new"
+  mv "$dir/new" "$dir/now"
+}
+
+# A pass at that time: what may change goes live.
+pass_at() { # SECONDS
+  "$bin/hold-back" "$dir/accounts" "$1" <"$dir/now" >"$dir/used"
+  mv "$dir/used" "$STATE_DIR/live/snapshot"
+  mv "$dir/accounts.new" "$dir/accounts"
+}
+
+live_pods() { # SERVICE
+  jq -r --arg slice "$1-a" 'select(.slice == $slice).ready | join(" ")' "$STATE_DIR/live/snapshot"
+}
+
+assert_live() { # SERVICE ADDRESS...
+  assert_equal "${*:2}" "$(live_pods "$1")"
+}
+
+# In that second, the endpoint moves as often; each time there is a pass.
+moves_at() { # SECONDS TIMES
+  local i
+  for ((i = 0; i < $2; i++)); do
+    moved=$((${moved-1} + 1))
+    pods_are noisy/moves "10.0.0.$moved"
+    pass_at "$1"
+  done
+}
+
+# It has changed something 30 times in second 1000.
+has_moved_30_times() {
+  echo '{"noisy":{"paid":1150,"changed":1000}}' >"$dir/accounts"
+}
+
+@test "what a namespace changes 30 times in a row goes live at once each time, and what it changes then is as it was, for up to 5 s" {
+  moves_at 1000 30
+  assert_live noisy/moves 10.0.0.31
+  moves_at 1001 1
+  assert_live noisy/moves 10.0.0.31
+  moves_at 1004 2
+  assert_live noisy/moves 10.0.0.31
+  pass_at 1005 # nothing has changed since
+  assert_live noisy/moves 10.0.0.34
+  moves_at 1009 1
+  assert_live noisy/moves 10.0.0.34
+  pass_at 1010
+  assert_live noisy/moves 10.0.0.35
+}
+
+@test "meanwhile, what other namespaces change goes live in the same pass" {
+  has_moved_30_times
+  for pod in 10.1.0.2 10.1.0.3 10.1.0.4; do
+    pods_are quiet/stays "$pod"
+    moves_at 1001 1
+    assert_live quiet/stays "$pod"
+    assert_live noisy/moves 10.0.0.1
+  done
+}
+
+@test "a pod that is gone is taken out at once while its Service has another; the last one stays until the time is over" {
+  pods_are noisy/moves 10.0.0.1 10.0.0.2 10.0.0.3
+  pass_at 1000
+  has_moved_30_times
+  pods_are noisy/moves 10.0.0.2 10.0.0.3 10.0.0.4
+  pass_at 1001
+  assert_live noisy/moves 10.0.0.2 10.0.0.3
+  pods_are noisy/moves 10.0.0.3 10.0.0.4
+  pass_at 1002
+  assert_live noisy/moves 10.0.0.3
+  pods_are noisy/moves 10.0.0.4
+  pass_at 1003
+  assert_live noisy/moves 10.0.0.3
+  pass_at 1005
+  assert_live noisy/moves 10.0.0.4
+}
+
+@test "nobody reloads without end by pods that come by the hundred and go one by one: after 30, they wait as well" {
+  mapfile -t pods < <(printf '10.0.1.%s\n' {1..100})
+  pods_are noisy/moves "${pods[@]}"
+  pass_at 1000
+  has_moved_30_times
+  for i in {1..33}; do
+    pods_are noisy/moves "${pods[@]:i}"
+    pass_at 1001
+  done
+  assert_live noisy/moves "${pods[@]:30}"
+  pass_at 1005
+  assert_live noisy/moves "${pods[@]:33}"
+}
+
+# Prints what the Ingresses say of it.
+told() {
+  "$bin/route" <"$STATE_DIR/live/snapshot" | jq -r '.problems[] | select(.reason == "ChangesHeldBack") | "\(.ingress): \(.message)"'
+}
+
+@test "each Ingress of a namespace says while its changes wait, and the accounts since when; nobody does when half is paid" {
+  has_moved_30_times
+  pass_at 1000
+  assert_equal '' "$(told)"
+  moves_at 1001 1
+  assert_equal "noisy/moves: namespace noisy changes something all the time: so that this cuts nobody's connections, a change may wait 5 s" "$(told)"
+  assert_json '.noisy.held' 1001 <"$dir/accounts"
+  pass_at 1079
+  assert_contains "$(told)" noisy/moves
+  pass_at 1081
+  assert_equal '' "$(told)"
+  moves_at 1082 5
+  assert_live noisy/moves "10.0.0.$moved"
+}
+
+@test "time pays: in the end nobody owes anything, and the snapshot is that of fetch, byte for byte" {
+  has_moved_30_times
+  moves_at 1000 1
+  pass_at 1005
+  assert_live noisy/moves 10.0.0.2
+  pass_at 1160
+  cmp "$dir/now" "$STATE_DIR/live/snapshot"
+  assert_equal '' "$(<"$dir/accounts")"
+}
+
+@test "Services that no Ingress names may change as often as they like" {
+  for i in {1..40}; do
+    pods_are noisy/unused "10.0.2.$i"
+    pass_at 1000
+    assert_live noisy/unused "10.0.2.$i"
+  done
+  assert_equal '' "$(<"$dir/accounts")"
+}
+
+@test "what is new, changed or gone of a namespace waits as a whole: Services, Ingresses, certificates" {
+  has_moved_30_times
+  before=$(grep -v '"quiet' "$STATE_DIR/live/snapshot")
+  jq -c 'select(.service != "noisy/moves") | if .ingress == "noisy/moves" then .claims[0].host = "other.example" else . end' "$dir/now" >"$dir/new"
+  sed -e '/"ingress":"noisy/ a {"ingress":"noisy/new","created":"2026-01-01T00:00:00Z","options":{},"claims":[],"tls":[],"problems":[]}' \
+    -e '$ i {"certificate":"noisy/new","file":"1-1.pem","algorithm":"RSA","names":[],"notAfter":""}' "$dir/new" >"$dir/now"
+  pass_at 1001
+  assert_equal "$before" "$(grep -v -e '"quiet' -e '"problem"' "$STATE_DIR/live/snapshot")"
+  pass_at 1005
+  cmp "$dir/now" <(grep -v '"problem":{' "$STATE_DIR/live/snapshot")
+}
+
+@test "a snapshot that is cut is none" {
+  head -n 4 "$dir/now" >"$dir/cut"
+  run "$bin/hold-back" "$dir/accounts" 1000 <"$dir/cut"
+  assert_equal 1 "$status"
+}
+
+# The loop, after so many reloads in second 1000.
+loop_after() { # RELOADS
+  program=loop now=1000
+  mkdir -p "$next" "$STATE_DIR/admin"
+  for ((i = 0; i < $1; i++)); do count_reload; done
+}
+
+# A hold-back that only says that it was started.
+watch_hold_back() {
+  bin=$dir/bin
+  mkdir "$bin"
+  printf '#!/bin/sh\ntouch %q; cat' "$dir/asked" >"$bin/hold-back"
+  chmod +x "$bin/hold-back"
+}
+
+@test "the loop asks who it is only after 20 reloads in a row, and if something has changed" {
+  source "$bin/loop"
+  loop_after 20
+  watch_hold_back
+  pods_are noisy/moves 10.0.0.2
+  cp "$dir/now" "$next/snapshot"
+  hold_back_the_restless
+  [[ ! -e $dir/asked ]]
+  count_reload
+  cp "$live/snapshot" "$next/snapshot"
+  hold_back_the_restless
+  [[ ! -e $dir/asked ]]
+  cp "$dir/now" "$next/snapshot"
+  hold_back_the_restless
+  [[ -e $dir/asked ]]
+}
+
+@test "a reload every 5 s for ever is no reason to ask" {
+  source "$bin/loop"
+  loop_after 20
+  watch_hold_back
+  for now in {1005..1500..5}; do count_reload; done
+  pods_are noisy/moves 10.0.0.2
+  cp "$dir/now" "$next/snapshot"
+  hold_back_the_restless
+  [[ ! -e $dir/asked ]]
+}
+
+@test "a rolling update that changes something every second, 60 times, waits for nothing" {
+  source "$bin/loop"
+  loop_after 0
+  for now in {1001..1060}; do
+    pods_are noisy/moves "10.0.$now"
+    cp "$dir/now" "$next/snapshot"
+    hold_back_the_restless
+    keep_accounts
+    cp "$next/snapshot" "$live/snapshot"
+    count_reload
+    assert_live noisy/moves "10.0.$now"
+  done
+  [[ -s $next/accounts ]] # the loop has asked
+}
+
+@test "while somebody owes something, the loop polls every second, so that nothing waits longer" {
+  source "$bin/loop"
+  loop_after 0
+  POLL_SECONDS=30
+  : >"$next/log"
+  tell_success
+  assert_equal 30 "$pause"
+  echo '{"noisy":{"paid":1005}}' >"$next/accounts.new"
+  tell_success
+  assert_equal 1 "$pause"
+  : >"$next/accounts.new"
+  tell_success
+  assert_equal 30 "$pause"
+}
+
+@test "what did not go live costs nothing" {
+  source "$bin/loop"
+  loop_after 21
+  pods_are noisy/moves 10.0.0.2
+  cp "$dir/now" "$next/snapshot"
+  hold_back_the_restless
+  echo apply >"$next/step"
+  : >"$next/log"
+  tell_failure 2>/dev/null
+  [[ ! -s $next/accounts ]]
+  : >"$next/log"
+  tell_success
+  assert_json .noisy.paid 1005 <"$next/accounts"
+}
