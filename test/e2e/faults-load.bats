@@ -127,14 +127,6 @@ lingering_workers() { # POD
   kubectl -n bash-ingress exec "$1" -- bash -c 'grep -lsz "[s]hutting down" /proc/[0-9]*/cmdline | wc -l'
 }
 
-# As the kubelet knows it, and `kubectl top` would show it.
-memory_of() { # POD
-  local node
-  node=$(kubectl -n bash-ingress get "$1" -o 'jsonpath={.spec.nodeName}')
-  kubectl get --raw "/api/v1/nodes/$node/proxy/metrics/resource" |
-    awk -v pod="pod=\"${1#pod/}\"" '/^container_memory_working_set_bytes{container="controller"/ && index($0, pod) { printf "%.0f\n", $2 }'
-}
-
 most() { # COLUMN
   awk -v column="$1" '$column > most { most = $column } END { print most + 0 }' "$BATS_TEST_TMPDIR/seen"
 }

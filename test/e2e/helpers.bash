@@ -105,6 +105,14 @@ metric() { # POD NAME
   admin "$1" metrics | sed -n "s/^bash_ingress_$2 //p"
 }
 
+# Prints bytes, as the kubelet knows it, and `kubectl top` would show it.
+memory_of() { # POD
+  local node
+  node=$(kubectl -n bash-ingress get "$1" -o 'jsonpath={.spec.nodeName}')
+  kubectl get --raw "/api/v1/nodes/$node/proxy/metrics/resource" |
+    awk -v pod="pod=\"${1#pod/}\"" '/^container_memory_working_set_bytes{container="controller"/ && index($0, pod) { printf "%.0f\n", $2 }'
+}
+
 address_with_port() {
   if [[ $ADDRESS == *:* ]]; then echo "$ADDRESS"; else echo "$ADDRESS:80"; fi
 }

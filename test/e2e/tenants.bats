@@ -1,0 +1,216 @@
+# What a tenant may try with the rights of one namespace. While the objects are there, a neighbour has no harm.
+# (An endpoint that moves all the time is in faults-load.bats.)
+load helpers
+load tenants
+
+setup_file() { setup_tenants; }
+teardown_file() { remove_tenants; }
+
+setup() {
+  wait_for 60 tenant_is_gone
+  begin_asking
+}
+
+teardown() {
+  kill "$asking"
+  [[ -n ${BATS_TEST_COMPLETED-} ]] || explain_tenants
+  kubectl -n e2e delete secret platform --ignore-not-found >/dev/null
+  tenant_deletes_all
+}
+
+# --- what could hold up everybody's changes
+
+@test "a Service, an Ingress, an EndpointSlice and a Secret whose managedFields nest 5,200 levels deep are left out alone" {
+  objects 'service("deep"), ingress("deep"; ["deep.example"]), slice("deep"; ["10.0.0.1"]; 80), tls_secret("deep"; "a"; "b") | nested' |
+    sed "s/\"NESTED\"/$(nested 5200)/g" | tenant create --validate=false -f - >/dev/null
+  tenant_creates 'ingress("names-it"; ["names-it.example"]) | with_tls({secretName: "deep"})'
+  assert_neighbour_unharmed 'Service tenant/deep is left out'
+  for kind in Ingress EndpointSlice Secret; do wait_for_line 10 "$kind tenant/deep" log_of_test; done
+}
+
+@test "1,700 host names of one hash value quarantine their own Ingress and nobody else's" {
+  tenant_creates 'range(2) as $half | ingress("colliding-\($half)"; colliding_hosts($half * 850; $half * 850 + 850))'
+  assert_neighbour_unharmed 'Ingress tenant/colliding-[01]: it is quarantined.*(RejectedByNginx)'
+}
+
+@test "1,700 names of one hash value in spec.tls harm nobody either" {
+  make_pair "$BATS_TEST_TMPDIR/pair" colliding.example ecdsa
+  tenant_stores pair
+  tenant_creates 'range(2) as $half | ingress("colliding-\($half)"; ["one-\($half).example"]) | with_tls({hosts: colliding_hosts($half * 850; $half * 850 + 850), secretName: "pair"})'
+  assert_neighbour_unharmed 'Ingress tenant/colliding-[01]: .*'
+}
+
+# Prints an encrypted private key in PEM form, whose passphrase takes 2^31 - 1 rounds to try (PKCS #8, PBES2).
+slow_key() {
+  openssl asn1parse -noout -out "$BATS_TEST_TMPDIR/slow.der" -genconf - <<'ASN1'
+asn1 = SEQUENCE:key
+[key]
+algorithm = SEQUENCE:pbes2
+data = FORMAT:HEX, OCTETSTRING:00000000000000000000000000000000
+[pbes2]
+name = OID:PBES2
+parameters = SEQUENCE:parameters
+[parameters]
+derivation = SEQUENCE:pbkdf2
+encryption = SEQUENCE:aes
+[pbkdf2]
+name = OID:PBKDF2
+parameters = SEQUENCE:pbkdf2_parameters
+[pbkdf2_parameters]
+salt = FORMAT:HEX, OCTETSTRING:0000000000000000
+rounds = INTEGER:2147483647
+function = SEQUENCE:hmac
+[hmac]
+name = OID:hmacWithSHA256
+parameters = NULL
+[aes]
+name = OID:AES-256-CBC
+vector = FORMAT:HEX, OCTETSTRING:00000000000000000000000000000000
+ASN1
+  printf -- '-----BEGIN ENCRYPTED PRIVATE KEY-----\n%s\n-----END ENCRYPTED PRIVATE KEY-----\n' "$(base64 "$BATS_TEST_TMPDIR/slow.der")"
+}
+
+@test "an encrypted key of 2^31 rounds holds up nobody, wherever in the Secret it stands" {
+  make_pair "$BATS_TEST_TMPDIR/pair" slow.example ecdsa
+  tenant_creates '
+    tls_secret("key"; $certificate; $slow),
+    tls_secret("before"; $slow + $certificate; $key),
+    tls_secret("after"; $certificate + $slow; $key),
+    tls_secret("disguised"; $certificate; $slow | gsub("ENCRYPTED "; "")),
+    ("key", "before", "after", "disguised" | ingress(.; ["\(.).example"]) | with_tls({secretName: .metadata.name}))' \
+    --arg slow "$(slow_key)"$'\n' --rawfile certificate "$BATS_TEST_TMPDIR/pair.crt" --rawfile key "$BATS_TEST_TMPDIR/pair.key"
+  assert_neighbour_unharmed 'Ingress tenant/key: Secret tenant/key: .*(PrivateKeyEncrypted)'
+  wait_for_line 20 'Ingress tenant/disguised: Secret tenant/disguised: ' log_of_test
+}
+
+@test "a certificate that is an empty block of PEM, of which nginx says nothing but that it failed, is left out" {
+  make_pair "$BATS_TEST_TMPDIR/empty" empty.example ecdsa
+  printf -- '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n' >>"$BATS_TEST_TMPDIR/empty.crt"
+  tenant_stores empty
+  tenant_creates 'ingress("empty"; ["empty.example"]) | with_tls({secretName: "empty"})'
+  assert_neighbour_unharmed 'Ingress tenant/empty: Secret tenant/empty: '
+}
+
+@test "a key on a curve that is not for the web is left out" {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:secp256k1 -nodes -days 1 -subj /CN=odd -addext subjectAltName=DNS:odd.example \
+    -keyout "$BATS_TEST_TMPDIR/odd.key" -out "$BATS_TEST_TMPDIR/odd.crt" 2>/dev/null
+  tenant_stores odd
+  tenant_creates 'ingress("odd"; ["odd.example"]) | with_tls({hosts: ["odd.example"], secretName: "odd"})'
+  assert_neighbour_unharmed 'Ingress tenant/odd: Secret tenant/odd: .*(KeyRefused)'
+  always_certificate 'bash-ingress default certificate' odd.example
+}
+
+# Who fills a namespace to its limits makes each pass longer, for all, but not for long.
+
+@test "85,000 hosts are limited, and the log says so" {
+  tenant_creates 'range(85) | . as $number | ingress("wide-\($number)"; [range(1000) | "h\(.).wide-\($number).example"])'
+  assert_neighbour_unharmed 'Ingress tenant/wide-[0-9]*: .*(LimitExceeded)' 15000
+}
+
+@test "20,000 wildcard hosts are limited, and a request for a host that nobody has is answered as fast as before" {
+  tenant_creates 'range(20) | . as $number | ingress("wild-\($number)"; [range(1000) | "*.w\(.).wild-\($number).example"])'
+  assert_neighbour_unharmed 'Ingress tenant/wild-[0-9]*: .*(LimitExceeded)' 5000
+  fastest=$(for _ in {1..10}; do ask nobody.has.this.example / -o /dev/null -w '%{time_total}\n'; done | sort -n | head -n 1)
+  echo "# a host that nobody has: $fastest s" >&3
+  [[ $fastest == 0.0* ]]
+}
+
+@test "9,000 paths in one Ingress are limited" {
+  tenant_creates 'ingress("paths"; ["paths.example"]; [range(9000) | path("/\(.)"; "Prefix")])'
+  assert_neighbour_unharmed 'Ingress tenant/paths: .*(LimitExceeded)' 5000
+}
+
+@test "3,000 entries of spec.tls for 900 hosts are not multiplied" {
+  tenant_creates 'ingress("product"; [range(900) | "p\(.).example"]) | with_tls(range(3000) | {secretName: "s\(.)"})'
+  assert_neighbour_unharmed 'Ingress tenant/product: ' 5000
+}
+
+# The most KiB that the controllers' folder in memory holds while the tenant's objects are read.
+most_state() {
+  local pod
+  for pod in $(controller_pods); do
+    kubectl -n bash-ingress exec "$pod" -- bash -c 'for _ in {1..60}; do du -sk /tmp/bash-ingress 2>/dev/null; sleep 0.05; done' &
+  done | sort -n | tail -n 1 | cut -f 1
+}
+
+@test "a hundred Secrets of 1 MiB fill no memory, neither unused ones nor those that an Ingress names" {
+  head -c 510000 /dev/urandom | od -A n -v -t x1 | tr -d ' \n' >"$BATS_TEST_TMPDIR/large"
+  objects 'tls_secret("large-NUMBER"; $large; "b")' --rawfile large "$BATS_TEST_TMPDIR/large" | jq -c '.items[0]' >"$BATS_TEST_TMPDIR/secret"
+  tenant_posts_copies 100 "$BATS_TEST_TMPDIR/secret" /api/v1/namespaces/tenant/secrets
+  assert_neighbour_unharmed ''
+  most=$(most_state)
+  echo "# most KiB in STATE_DIR: $most" >&3
+  ((most < 65536))
+  tenant_creates 'ingress("large"; [range(100) | "large-\(.).example"]) | with_tls(range(100) | {secretName: "large-\(.)", hosts: ["large-\(.).example"]})'
+  assert_neighbour_unharmed 'Ingress tenant/large: '
+  most=$(most_state)
+  echo "# most KiB in STATE_DIR: $most" >&3
+  ((most < 65536))
+}
+
+@test "an Ingress with 5,000 mistakes leaves the neighbour's problem in the log, and in the Events" {
+  tenant_creates 'ingress("mistakes"; ["mistakes.example"]; [range(4990) | path("/mistake-\(.);"; "Prefix")])'
+  create_ingress mistaken 'mistaken.example/*=missing:80' >/dev/null
+  assert_neighbour_unharmed 'Ingress tenant/mistakes: .*(PathRefused)'
+  wait_for_line 10 'Ingress e2e/mistaken: Service e2e/missing does not exist (ServiceNotFound)' log_of_test
+  wait_for_line 10 'Ingress tenant/mistakes: and [0-9,]* more' log_of_test
+  wait_for 30 has_event mistaken ServiceNotFound
+  assert_equal 20 "$(log_of_test | grep -c 'Ingress tenant/mistakes: the path')" # ten from each replica
+}
+
+# --- what could be taken from a neighbour
+
+@test "a newer Ingress for a neighbour's host, with a longer path or Exact, gets none of its requests" {
+  tenant_creates '
+    ingress("thief"; ["many-1.example"]; [path("/.well-known/acme-challenge/token"; "Exact"), path("/login"; "Prefix"), path("/"; "Exact")]),
+    (ingress("default-thief"; ["many-2.example"]; null) | del(.spec.rules[].http) | .spec.defaultBackend = backend)'
+  assert_neighbour_unharmed 'Ingress tenant/thief: .*many-1[.]example .*e2e.*(HostTaken)'
+  wait_for_line 10 'Ingress tenant/default-thief: .*many-2[.]example .*e2e.*' log_of_test
+  for path in /.well-known/acme-challenge/token /login /login/x /; do
+    always_status 200 many-1.example "$path"
+    assert_equal "many-1.example $path" "$(ask many-1.example "$path" | jq -r '"\(.host) \(.uri)"')"
+  done
+}
+
+@test "a host that its owner shares gets a path from the other namespace: as ACME solvers in a namespace of their own need it" {
+  create_ingress owner 'shared.example/*=backend:80' >/dev/null
+  wait_for 10 always_status 200 shared.example /
+  tenant_creates 'ingress("solver"; ["shared.example"]; [path("/.well-known/acme-challenge/token"; "Exact")])'
+  wait_for_line 20 'Ingress tenant/solver: .*shared[.]example .*(HostTaken)' log_of_test
+  always_status 200 shared.example /.well-known/acme-challenge/token
+  kubectl -n e2e annotate ingress owner bash-ingress.local/share-host-with=team,tenant
+  wait_for 10 always_status 503 shared.example /.well-known/acme-challenge/token # of the tenant's, which has no Service
+  always_status 200 shared.example /
+  kubectl -n e2e annotate ingress owner bash-ingress.local/share-host-with-
+  wait_for 10 always_status 200 shared.example /.well-known/acme-challenge/token
+  assert_neighbour_unharmed ''
+}
+
+# A key pair for the hosts, in a Secret of its name.
+tenant_pair() { # NAME HOSTS
+  make_pair "$BATS_TEST_TMPDIR/$1" "$2" ecdsa
+  tenant_stores "$1"
+}
+
+@test "a tenant's certificate is shown for no host of a neighbour: neither by a wildcard nor by its name" {
+  tenant_pair stolen '*.example,secure.example,many-1.example'
+  tenant_creates '
+    (ingress("stolen"; ["*.example"]) | with_tls({hosts: ["*.example", "secure.example", "many-1.example"], secretName: "stolen"})),
+    (ingress("stolen-by-rule"; ["many-1.example", "secure.example"]) | with_tls({secretName: "stolen"}))'
+  wait_for 10 always_certificate stolen anything.example
+  assert_neighbour_unharmed 'Ingress tenant/stolen.*: .*many-1[.]example.*(HostTaken)'
+  always_certificate neighbour secure.example
+  always_certificate 'bash-ingress default certificate' many-1.example
+}
+
+@test "a neighbour's wildcard certificate is not shown for a tenant's host" {
+  make_pair "$BATS_TEST_TMPDIR/platform" '*.platform.example' ecdsa
+  kubectl -n e2e create secret tls platform --cert "$BATS_TEST_TMPDIR/platform.crt" --key "$BATS_TEST_TMPDIR/platform.key" >/dev/null
+  create_ingress platform '*.platform.example/*=backend:80,tls=platform' >/dev/null
+  wait_for 10 always_certificate platform other.platform.example
+  tenant_creates 'ingress("team"; ["team.platform.example"])'
+  wait_for 10 always_certificate 'bash-ingress default certificate' team.platform.example
+  wait_for 10 always_status 503 team.platform.example /
+  assert_neighbour_unharmed 'Ingress tenant/team: Service tenant/backend does not exist'
+  always_certificate platform other.platform.example
+}
