@@ -1,7 +1,8 @@
 # secrets - how the passes get to know TLS Secrets, which `certificates` reads beside them
 #
 # A kubectl for it in each pass would be most of what an idle controller costs, and a watch one that stays, with 50 MB.
-# So the Secrets are looked at when an Ingress names one that was not read yet, and every 5 s.
+# So the Secrets are looked at when an Ingress names one that was not read yet, and every 5 s; more rarely if that takes
+# long, since anybody may have a hundred large ones that no Ingress names.
 #
 # shellcheck shell=bash disable=SC2154 # folder and use_proxy are fetch's
 
@@ -56,9 +57,9 @@ print_list() { # TIME
 
 # If the last one failed, each pass looks again.
 look_is_due() {
-  local looked=''
-  { read -r looked <"$folder/looked"; } 2>/dev/null || true # nobody has looked yet
-  [[ -z $looked || -s $folder/error/secrets || (-n $is_asked && $unread -gt 0) ]] || ((now - looked >= look_seconds))
+  local looked='' took=0
+  { read -r looked <"$folder/looked" && read -r took <"$keys/took"; } 2>/dev/null || true # nobody has looked yet
+  [[ -z $looked || -s $folder/error/secrets || (-n $is_asked && $unread -gt 0) ]] || ((now - looked >= look_seconds + times_as_long * took / 100))
 }
 
 # Starts `certificates` beside the passes. A pass that needs to know waits for it, but not for long: a certificate that
@@ -92,4 +93,4 @@ run_certificates() {
   fi
 }
 
-keys=$STATE_DIR/keys look_seconds=5
+keys=$STATE_DIR/keys look_seconds=5 times_as_long=20 # as the read took

@@ -62,7 +62,7 @@ ingresses_are() {
 
 # What the passes of some seconds fetch: one that looks at the Secrets at once and waits for it.
 fetch_all() { # [FOLDER]
-  bash -c 'source "$1/fetch" && program=fetch look_seconds=0 && is_waited_for() { true; } && patience() { echo 60; } && fetch "$2"' \
+  bash -c 'source "$1/fetch" && program=fetch look_seconds=0 times_as_long=0 && is_waited_for() { true; } && patience() { echo 60; } && fetch "$2"' \
     _ "$bin" "${1:-$dir/lists-read}"
 }
 
@@ -530,6 +530,41 @@ has_other_line() { # NAMESPACE/NAME LINE
   sed -i 's/^[0-9]*/0/' "$STATE_DIR/keys/times" # as if that had been long ago
   fetch_all >"$dir/snapshot"
   assert_equal 3 "$(grep -c '"file":' "$dir/snapshot")"
+}
+
+@test "a Secret that the controller may not read is a problem of the Ingress that names it, and of no other" {
+  add_pair demo/good b.example
+  : >"$api/forbidden-opaque"
+  ingresses_are <<'ROWS'
+    demo/one {tls: [{hosts: ["a.example"], secretName: "opaque"}]}
+    demo/two {tls: [{hosts: ["b.example"], secretName: "good"}]}
+ROWS
+  go_live
+  assert_certificates <<'ROWS'
+    a.example  default
+    b.example  demo-good
+ROWS
+  assert_contains "$(problems)" 'SecretForbidden: Secret demo/opaque: the controller may not read it'
+}
+
+@test "the longer it takes to read the Secrets, the more rarely they are read" {
+  add_pair demo/good b.example
+  ingresses_are <<<'demo/two {tls: [{hosts: ["b.example"], secretName: "good"}]}'
+  fetch_all "$dir/known" >/dev/null
+  looks() { grep -c '/secrets?' "$dir/api.access"; }
+  before=$(looks)
+  read -r now _ </proc/uptime
+  echo "$((${now%.*} - 9))" >"$dir/known/looked" # in the past, as if 9 s had gone by
+  echo 100 >"$STATE_DIR/keys/took"               # and it had taken 1 s, for which it rests 20 s more
+  "$bin/fetch" "$dir/known" >/dev/null
+  assert_equal "$before" "$(looks)"
+  echo 10 >"$STATE_DIR/keys/took"
+  "$bin/fetch" "$dir/known" >/dev/null
+  wait_for 10 has_looked "$((before + 1))"
+}
+
+has_looked() { # TIMES
+  (($(grep -c '/secrets?' "$dir/api.access") == $1))
 }
 
 @test "hundreds of Secrets that are missing are asked for by and by" {
