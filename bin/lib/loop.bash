@@ -87,7 +87,7 @@ end_quarantine() {
 tell_success() {
   printf -v last_good_poll '%(%s)T' -1
   [[ -z ${failures[poll]-} ]] || log 'the poll succeeds again'
-  failures[poll]='' back_off=0 pause=$POLL_SECONDS
+  failures[poll]='' failed_in_a_row=0 back_off=0 pause=$POLL_SECONDS
   keep_accounts
   take_time
   rest=$((now - poll_began < 4 ? 0 : 3)) # after a long poll, so that a storm of events cannot keep the loop busy
@@ -101,7 +101,7 @@ tell_failure() {
   local said step
   step=$(<"$next/step") || step=fetch
   [[ $step != @(route|render) ]] || step='route or render' # they run at the same time
-  failed_polls=$((failed_polls + 1)) pause=1
+  failed_polls=$((failed_polls + 1)) failed_in_a_row=$((failed_in_a_row + 1)) pause=1
   [[ $step != apply ]] || failed_reloads=$((failed_reloads + 1))
   back_off=$((back_off == 0 ? 1 : back_off < 16 ? back_off * 2 : 30))
   [[ $step != fetch ]] || back_off=0
@@ -151,6 +151,7 @@ write_metrics() {
     metric counter failed_polls_total 'Polls that changed nothing because a step failed.' "$failed_polls"
     metric counter reloads_total 'Configurations that became live.' "$reloads"
     metric counter failed_reloads_total 'Configurations that nginx did not take.' "$failed_reloads"
+    metric gauge failed_polls_in_a_row 'Polls that failed since the last one that succeeded.' "$failed_in_a_row"
     metric gauge last_good_poll_timestamp_seconds 'Time of the last poll that succeeded.' "$last_good_poll"
     metric gauge ingresses 'Ingresses of our class.' "${number[ingresses]}"
     metric gauge problems 'Parts of Ingresses that are not served as they say.' "${number[problems]}"
@@ -178,4 +179,4 @@ metric() { # counter|gauge NAME HELP VALUE [LABELS]
 }
 
 admin=$STATE_DIR/admin bell='' hash='' last_good_poll=0 poll_began=0 now=0 pause=1 rest=0 back_off=0
-polls=0 failed_polls=0 reloads=0 reloads_paid=0 failed_reloads=0 prune_at=''
+polls=0 failed_polls=0 failed_in_a_row=0 reloads=0 reloads_paid=0 failed_reloads=0 prune_at=''

@@ -75,6 +75,10 @@ failed_since() { # POLLS
   (($(metric failed_polls_total) >= $1))
 }
 
+has_failed_in_a_row() { # POLLS
+  (($(metric failed_polls_in_a_row) == $1))
+}
+
 @test "failed reads change nothing, are told once, and are counted" {
   start_pods
   start_api rules
@@ -90,8 +94,10 @@ failed_since() { # POLLS
   wait_for 30 failed_since 6
   assert_equal "$told" "$(grep -c 'this poll failed in fetch' "$dir/controller.log")"
   logged 'not allowed to list'
+  (($(metric failed_polls_in_a_row) >= 6))
   rm "$api/forbidden"
   wait_for 15 logged 'the poll succeeds again'
+  wait_for 15 has_failed_in_a_row 0
 }
 
 @test "a step that fails ends the pass, and it is known which it was, or that it was route or render" {
@@ -139,7 +145,7 @@ fail_if_named() { # STEP
   start_controller
   wait_for 15 polled_since 3
   assert_equal 4 "$(metric ingresses)"
-  assert_equal 17 "$(metric problems)"
+  assert_equal 13 "$(metric problems)"
   assert_equal 1 "$(metric reloads_total)"
   assert_equal 0 "$(metric failed_reloads_total)"
   (($(metric last_good_poll_timestamp_seconds) > $(date +%s) - 10))
