@@ -1,13 +1,12 @@
 # The digest of the EndpointSlices: the pods' addresses.
 #
 # input:  the items of an EndpointSliceList, one on each line (jq -n -R)
-# args:   $cidrs: ENDPOINT_CIDRS; $own_ports: [number], where the controller itself listens; $namespace, $pod: this pod
+# args:   $own_ports: [number], where the controller itself listens; $namespace, $pod: this pod
 # output: a line for each that belongs to a Service: {slice: "namespace/name", service: "namespace/name",
 #         ports: {"name of a port": number}, ready: [address], ending: [address]}; IPv6 addresses in brackets, as in a
 #         URL; or {slice, service, fqdn: true} for one that has names instead of addresses
 # (jq 1.8 crashes if a file is included before the files that include it, too.)
 include "reachable";
-include "networks";
 include "items";
 include "allow";
 
@@ -31,4 +30,4 @@ reachable(each_item("EndpointSlice";
             # pods that are ending but still serve are used only if none is ready, as kube-proxy does
             ending: [.endpoints[]? | select(.conditions.ready == false and .conditions.serving == true and .conditions.terminating == true) | addresses($type)]
           }
-      end); $cidrs; $own_ports)
+      end); $own_ports)
