@@ -102,13 +102,15 @@ ASN1
 
 # Who fills a namespace to its limits makes each pass longer, for all, but not for long.
 
-@test "85,000 hosts are limited, and the log says so" {
-  tenant_creates 'range(85) | . as $number | ingress("wide-\($number)"; [range(1000) | "h\(.).wide-\($number).example"])'
+@test "many thousands of hosts are limited, and the log says so" {
+  local number=20
+  [[ ${FAULTS-} != long ]] || number=85
+  tenant_creates "range($number)"' | . as $number | ingress("wide-\($number)"; [range(1000) | "h\(.).wide-\($number).example"])'
   assert_neighbour_unharmed 'Ingress tenant/wide-[0-9]*: .*(LimitExceeded)' 15000
 }
 
-@test "20,000 wildcard hosts are limited, and a request for a host that nobody has is answered as fast as before" {
-  tenant_creates 'range(20) | . as $number | ingress("wild-\($number)"; [range(1000) | "*.w\(.).wild-\($number).example"])'
+@test "thousands of wildcard hosts are limited, and a request for a host that nobody has is answered as fast as before" {
+  tenant_creates 'range(20) | . as $number | ingress("wild-\($number)"; [range(240) | "*.w\(.).wild-\($number).example"])'
   assert_neighbour_unharmed 'Ingress tenant/wild-[0-9]*: .*(LimitExceeded)' 5000
   fastest=$(for _ in {1..10}; do ask nobody.has.this.example / -o /dev/null -w '%{time_total}\n'; done | sort -n | head -n 1)
   echo "# a host that nobody has: $fastest s" >&3
@@ -133,19 +135,19 @@ most_state() {
   done | sort -n | tail -n 1 | cut -f 1
 }
 
-@test "a hundred Secrets of 1 MiB fill no memory, neither unused ones nor those that an Ingress names" {
+@test "dozens of Secrets of 1 MiB fill no memory, neither unused ones nor those that an Ingress names" {
   head -c 510000 /dev/urandom | od -A n -v -t x1 | tr -d ' \n' >"$BATS_TEST_TMPDIR/large"
   objects 'tls_secret("large-NUMBER"; $large; "b")' --rawfile large "$BATS_TEST_TMPDIR/large" | jq -c '.items[0]' >"$BATS_TEST_TMPDIR/secret"
-  tenant_posts_copies 100 "$BATS_TEST_TMPDIR/secret" /api/v1/namespaces/tenant/secrets
+  tenant_posts_copies 40 "$BATS_TEST_TMPDIR/secret" /api/v1/namespaces/tenant/secrets
   assert_neighbour_unharmed ''
   most=$(most_state)
   echo "# most KiB in STATE_DIR: $most" >&3
-  ((most < 65536))
-  tenant_creates 'ingress("large"; [range(100) | "large-\(.).example"]) | with_tls(range(100) | {secretName: "large-\(.)", hosts: ["large-\(.).example"]})'
+  ((most < 20000))
+  tenant_creates 'ingress("large"; [range(40) | "large-\(.).example"]) | with_tls(range(40) | {secretName: "large-\(.)", hosts: ["large-\(.).example"]})'
   assert_neighbour_unharmed 'Ingress tenant/large: '
   most=$(most_state)
   echo "# most KiB in STATE_DIR: $most" >&3
-  ((most < 65536))
+  ((most < 20000))
 }
 
 @test "an Ingress with 5,000 mistakes leaves the neighbour's problem in the log, and in the Events" {
