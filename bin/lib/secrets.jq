@@ -37,6 +37,7 @@ def pairs_a_round: 50;
 # Each is a kubectl.
 def asked_a_round: 8;
 def seconds_before_asked_again: 10;
+def asked_a_namespace: 50;
 
 # --- which are wanted
 
@@ -160,19 +161,11 @@ def pairs:
 
 # --- others
 
-# input: none / output: what to do about the wanted Secrets that no line of the input is about
+# input: [{name, it: what is known of it, time: when it was asked for}] / output: what to do about them
 #
-# Those that nobody has asked for come first, and then those that were asked longest ago. One whose key file is gone
-# counts as one of the first.
-def others:
-  ([inputs | fromjson | {(.certificate): true}] | add // {}) as $there
-  | ([$found | lines | fromjson | {(.certificate): .}] | add // {}) as $known
-  | ([$times | lines | split(" ") | {(.[1]): (.[0] | tonumber)}] | add // {}) as $times
-  | ($files | [lines | {(.): true}] | add // {}) as $present
-  | [ wanted | keys[] | select($there[.] | not)
-      | $known[.] as $it
-      | {name: ., $it, time: (if $it and ($it.id == null or $facts[0][$it.id].reason or $present["\($it.id).pem"]) then $times[.] else null end)} ]
-  | (map(select(.time == null or $uptime - .time >= seconds_before_asked_again)) | sort_by(.time // -1)) as $due
+# Those that nobody has asked for come first, and then those that were asked longest ago.
+def due:
+  (map(select(.time == null or $uptime - .time >= seconds_before_asked_again)) | sort_by(.time // -1)) as $due
   | ($due[:asked_a_round] | map({(.name): true}) | add // {}) as $ask
   | (select(any($due[asked_a_round:][]; .time == null)) | "more"),
     ( .[]
@@ -180,6 +173,23 @@ def others:
         elif .it then "asked \(.time) \(.name)", "found \(.it | tojson)"
         else empty
         end );
+
+# input: none / output: what to do about the wanted Secrets that no line of the input is about
+#
+# One whose key file is gone counts as one that nobody has asked for.
+def others:
+  ([inputs | fromjson | {(.certificate): true}] | add // {}) as $there
+  | ([$found | lines | fromjson | {(.certificate): .}] | add // {}) as $known
+  | ([$times | lines | split(" ") | {(.[1]): (.[0] | tonumber)}] | add // {}) as $times
+  | ($files | [lines | {(.): true}] | add // {}) as $present
+  | [wanted | keys[] | select($there[.] | not)] | group_by(split("/")[0])
+  | (.[][asked_a_namespace:][]
+     | {certificate: .} + refused("LimitExceeded"; "its namespace names more than \(asked_a_namespace) Secrets that are missing, or not of type kubernetes.io/tls")
+     | "found \(tojson)"),
+    ( [ .[][:asked_a_namespace][]
+        | $known[.] as $it
+        | {name: ., $it, time: (if $it and ($it.id == null or $facts[0][$it.id].reason or $present["\($it.id).pem"]) then $times[.] else null end)} ]
+      | due );
 
 # --- settled
 

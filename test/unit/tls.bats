@@ -567,11 +567,16 @@ has_looked() { # TIMES
   (($(grep -c '/secrets?' "$dir/api.access") == $1))
 }
 
-@test "hundreds of Secrets that are missing are asked for by and by" {
-  ingresses_are <<<'demo/many {tls: [range(30) | {secretName: "missing-\(.)"}]}'
-  fetch_all >/dev/null
-  assert_equal 30 "$(grep -c '/secrets/missing-' "$dir/api.access")"
-  assert_equal 4 "$(grep -c '/secrets?' "$dir/api.access")" # rounds, of 8 at most
+@test "many Secrets that are missing are asked for by and by, but not more than 50 of a namespace" {
+  ingresses_are <<'ROWS'
+    demo/many {tls: [range(55) | {secretName: "missing-\(.)"}]}
+    shop/few {tls: [range(3) | {secretName: "missing-\(.)"}]}
+ROWS
+  fetch_all >"$dir/snapshot"
+  assert_equal 50 "$(grep -c 'demo/secrets/missing-' "$dir/api.access")"
+  assert_equal 3 "$(grep -c 'shop/secrets/missing-' "$dir/api.access")"
+  assert_equal 7 "$(grep -c '/secrets?' "$dir/api.access")" # rounds, of 8 at most
+  assert_equal 5 "$(grep -c 'its namespace names more than 50 Secrets that are missing, or not of type kubernetes.io/tls' "$dir/snapshot")"
 }
 
 @test "an answer for one Secret that is not that Secret is an error, and changes nothing" {
