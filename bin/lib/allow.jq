@@ -23,6 +23,7 @@ def as_wildcard:
 # no part that a client or nginx would resolve.
 def path_refusal:
   if length > 1024 then "is longer than 1024 characters"
+  elif length > 128 and (split("/") | length > 65) then "has more than 64 elements"
   elif test("\\A(/(?!/|[.]{1,2}(/|\\z))[A-Za-z0-9._~!&()*+,=:@-]*)+\\z") then empty
   elif test("\\A/[A-Za-z0-9._~!&()*+,=:@/-]*\\z") then "has //, /./ or /../ in it"
   else "holds something that is not served; possible are letters, digits and -._~!&()*+,=:@/"

@@ -54,7 +54,7 @@ def sharing: "bash-ingress.local/share-host-with";
 # input: an Ingress / output: [namespace, ...] that may have rules for its hosts, "*" for all; null if it does not say (ownership.jq)
 def shared_with:
   .metadata.annotations[sharing]
-  | if type == "string" then [split(",")[] | gsub("\\s+"; "")][:1000] else null end;
+  | if type == "string" then [split(",")[:100][] | .[:300] | gsub("\\s+"; "")] else null end;
 
 # --- protection
 
@@ -82,11 +82,10 @@ def allowlists: ["allowlist-source-range", "whitelist-source-range"];
 def obstacle($name):
   annotation($name) as $value
   | if $name | IN(allowlists[], "denylist-source-range") then
-      first(($value | networks), null) as $networks
-      | if $networks == null then
-          "\($name) is \($value | quoted), and possible are addresses and networks with commas between"
-        elif $networks | length > 1000 then
+      if $value | strings | split(",") | length > 1000 then
           "\($name) has more than 1,000 networks"
+        elif first(($value | networks), null) == null then
+          "\($name) is \($value | quoted), and possible are addresses and networks with commas between"
         elif $name == allowlists[0] and (annotation(allowlists[1]) | . != null and . != $value) then
           "\(allowlists | join(" and ")) are two names for one list, but they differ"
         else empty
@@ -104,9 +103,9 @@ def protection:
   | [$names[] as $name | obstacle($name)] as $obstacles
   | if $names == [] then null
     elif $obstacles != [] then
-      {$names, closed: "closed, because its protection is not available here: \($obstacles[:5] | join("; "))\(if $obstacles | length > 5 then "; and more" else "" end)"}
+      {names: $names[:10], closed: "closed, because its protection is not available here: \($obstacles[:5] | join("; "))\(if $obstacles | length > 5 then "; and more" else "" end)"}
     else
-      {$names, allow: first((annotation(allowlists[]) | networks), null), deny: first((annotation("denylist-source-range") | networks), null)}
+      {names: $names[:10], allow: first((annotation(allowlists[]) | networks), null), deny: first((annotation("denylist-source-range") | networks), null)}
     end;
 
 # --- problems

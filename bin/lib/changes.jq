@@ -13,6 +13,9 @@ def listed($verb):
   else "\($verb) \(.[:8] | join(", "))\(if length > 8 then " and \(length - 8) more" else "" end)"
   end;
 
+# input: [text] / output: those that are not in the other list (jq's own "-" takes minutes for 20,000)
+def minus($others): ($others | map({(.): true}) | add // {}) as $has | map(select($has[.] | not));
+
 # input: a model / output: {"namespace/name": what it asks for, ...}; whether its pods are ready does not count
 def asked:
   .networks as $networks
@@ -36,13 +39,13 @@ def changes($old; $new):
   | ($old | asked) as $asked | ($new | asked) as $asks
   | ($old | pods) as $had | ($new | pods) as $has
   | ($old | certificates) as $showed | ($new | certificates) as $shows
-  | [ ($after - $before | map("Ingress \(.)") | listed("added")),
-      ([$after - ($after - $before) | .[] | select($asks[.] != $asked[.]) | "Ingress \(.)"] | listed("changed")),
-      ($before - $after | map("Ingress \(.)") | listed("removed")),
+  | [ ($after | minus($before) | map("Ingress \(.)") | listed("added")),
+      ([$after | minus($after | minus($before))[] | select($asks[.] != $asked[.]) | "Ingress \(.)"] | listed("changed")),
+      ($before | minus($after) | map("Ingress \(.)") | listed("removed")),
       ( [$had + $has | keys[] | select($had[.] != $has[.] and (($before == $after) or ($had[.] and $has[.])))][:8][]
         | . as $name
-        | ($has[$name] // [] | . - ($had[$name] // []) | listed("\($name) gained pod")),
-          ($had[$name] // [] | . - ($has[$name] // []) | listed("\($name) lost pod")) ),
+        | ($has[$name] // [] | minus($had[$name] // []) | listed("\($name) gained pod")),
+          ($had[$name] // [] | minus($has[$name] // []) | listed("\($name) lost pod")) ),
       ([$showed + $shows | keys[] | select($showed[.] != $shows[.])] | listed("another certificate for"))
     ]
   | if length == 0 then "settings or templates changed" else join("; ") end;

@@ -43,9 +43,11 @@ def within_limits($limits):
 def size:
   [.[].claims[] | select(.pathType == "Default").host] as $hosts
   | {
+      ingresses: length,
       hosts: ($hosts | length),
       wildcards: ([$hosts[] | select(startswith("*"))] | length),
       paths: (([.[].claims | length] | add) - ($hosts | length)),
+      networks: ([.[].options | .allow, .deny | values | length] | add // 0),
       tls_hosts: ([.[] | select(.tls != []) | ([.claims[] | select(.pathType == "Default")] | length) as $own | .tls[].hosts // [] | length | if . == 0 then $own else . end] | add // 0)
     };
 
@@ -61,7 +63,7 @@ def beyond_limits($limits):
     | .problem = null
     | if $limit then
         .problem = {ingress: $ingress.ingress, reason: "LimitExceeded",
-          message: "it is not served: with it, the Ingresses of its namespace would have \($sum[$limit]) \($limit | gsub("tls_hosts"; "hosts in spec.tls")), and the limit is \($limits["namespace_\($limit)"])"}
+          message: "it is not served: with it, the Ingresses of its namespace would have \($sum[$limit]) \($limit | gsub("tls_hosts"; "hosts in spec.tls") | gsub("networks"; "networks in source ranges")), and the limit is \($limits["namespace_\($limit)"])"}
       else .used = $sum
       end;
     select(.problem) | {problem});

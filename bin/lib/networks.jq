@@ -41,7 +41,9 @@ def network:
 # input: the value of an annotation / output: [network, ...] without repetitions, sorted; nothing if an entry names none
 def networks:
   strings
-  | [split(",")[] | gsub("\\A\\s+|\\s+\\z"; "")] as $entries
+  | split(",")
+  | select(length <= 1000 and all(.[]; length <= 100)) # whatever is longer names none, and would take long to look at
+  | [.[] | gsub("\\A\\s+|\\s+\\z"; "")] as $entries
   | [$entries[] | network]
   | select(length == ($entries | length) and length > 0)
   | unique;

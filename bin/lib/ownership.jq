@@ -15,16 +15,21 @@ include "allow";
 # input: "namespace/name" / output: the namespace
 def namespace: .[:index("/")];
 
-# input: {host, owner, claims, wildcard} / output: whether the Ingresses of the owner share the host with that namespace
-def shares_with($other):
+# input: {host, owner, claims, wildcard} / output: {"namespace": true, ...} with which the Ingresses of the owner share the host
+def shares:
   .owner as $owner
-  | any((.claims, .wildcard)[]?; .share and (.ingress | namespace) == $owner and any(.share[]; . == $other or . == "*"));
+  | [(.claims, .wildcard)[]? | select(.share and (.ingress | namespace) == $owner) | {(.ingress): .share}]
+  | add // {} | [.[][] | {(.): true}] | add // {};
+
+# input: what `shares` says / output: whether that namespace is among them
+def shares_with($other): .[$other] or .["*"];
 
 # input: {host, owner, claims, wildcard} / output: the same with the claims that count, and a problem for each Ingress with
 # others; $first is the claim that made it the owner's host
 def without_strangers($first):
   . as {$host, $owner}
-  | [(.claims | map(.ingress | namespace) | unique - [$owner])[] as $other | select(shares_with($other) | not) | {($other): true}] as $strangers
+  | shares as $shares
+  | [(.claims | map(.ingress | namespace) | unique - [$owner])[] as $other | select($shares | shares_with($other) | not) | {($other): true}] as $strangers
   | ($strangers | add // {}) as $is_stranger
   | .problems = [.claims | map(.ingress) | unique[] | select($is_stranger[namespace])
       | {problem: {ingress: ., reason: "HostTaken", message:

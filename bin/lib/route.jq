@@ -119,6 +119,9 @@ def winners:
 
 # --- 4. model
 
+# input: [digest of an EndpointSlice] of one Service / output: {"name of a port": [those that have it], ...}
+def by_port: reduce .[] as $slice ({}; .[$slice.ports // {} | keys[]] += [$slice]);
+
 # input: [digest of an EndpointSlice] of one Service / output: ["address:port", ...] of the port of that name, but not many more than $most
 #
 # The slice's port of the same name has the pods' port: a Service's targetPort may be a name that means another number
@@ -137,10 +140,10 @@ def upstreams($slices; $most; $limit):
   map(select(.upstream)) | unique_by(.upstream) | group_by(.service)
   | [ .[]
       | ($most[.[0].service] // $limit) as $most
-      | ($slices[.[0].service] // []) as $own
+      | ($slices[.[0].service] // [] | by_port) as $own
       | .[]
       | .port.name as $name
-      | {name: .upstream, service, port: .port.port, endpoints: ($own | endpoints($name; $most))}
+      | {name: .upstream, service, port: .port.port, endpoints: ($own[$name] // [] | endpoints($name; $most))}
       | cut($most) ]
   | sort_by(.name);
 
@@ -180,17 +183,18 @@ def location($ready):
 | ($limits | limits) as $limits
 | ([.[] | select(.ingress)] | by_age($terminating)) as $ours
 | [$ours[] | select($quarantine[0][.ingress].digest == tojson)] as $quarantined
-| (if $quarantined == [] then $ours else [$ours[] | select(IN($quarantined[]) | not)] end)
-| [within_namespace_limits($limits)] as $limited
-| [$limited[] | select(.problem | not)] as $ingresses
+| ([$quarantined[] | {(.ingress): true}] | add // {}) as $is_quarantined
+| [$ours | within_namespace_limits($limits)] as $limited
+| [$limited[] | select(.problem | not)] as $within_limits
+| [$within_limits[] | select($is_quarantined[.ingress] | not)] as $ingresses
 | ([$ingresses[].options | .allow, .deny | values] | unique) as $networks
 | ($networks | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
 
 # claim, answered, winner, location
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
-    ($ingresses[] | claims($numbers) | answered($services)) ]
-| (group_by(.host) | with_owners($ownership; $ingresses)) as $hosts
-| [$hosts[].claims | select(. != []) | winners] as $decided
+    ($within_limits[] | claims($numbers) | answered($services)) ]
+| (group_by(.host) | with_owners($ownership; $within_limits)) as $hosts # a host stays its owner's, even in quarantine
+| [$hosts[].claims | map(select($is_quarantined[.ingress // ""] | not)) | select(. != []) | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners
 | ($slices | endpoint_limits($limits)) as $most
 | ($winners | upstreams($slices; $most; $limits.namespace_endpoints) | map(select(.endpoints != []))) as $upstreams

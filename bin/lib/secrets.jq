@@ -163,9 +163,11 @@ def pairs:
 
 # input: [{name, it: what is known of it, time: when it was asked for}] / output: what to do about them
 #
-# Those that nobody has asked for come first, and then those that were asked longest ago.
+# The namespaces take turns. Those that nobody has asked for come first, and then those that were asked longest ago.
 def due:
-  (map(select(.time == null or $uptime - .time >= seconds_before_asked_again)) | sort_by(.time // -1)) as $due
+  map(select(.time == null or $uptime - .time >= seconds_before_asked_again)) as $due
+  | ( $due | group_by(.name | split("/")[0])
+      | [.[] | sort_by(.time // -1) | to_entries[] | .value + {number: .key}] | sort_by([.number, .time // -1]) ) as $due
   | ($due[:asked_a_round] | map({(.name): true}) | add // {}) as $ask
   | (select(any($due[asked_a_round:][]; .time == null)) | "more"),
     ( .[]

@@ -79,11 +79,12 @@ def files: map(.certificate.file);
 # It has its own namespace's certificate for the wildcard, if there is one; or else the default certificate.
 def not_inherited($hosts; $default):
   . as $certificates
+  | ([keys[] | select(startswith("*")) | {(.): ($hosts[.] // {} | shares)}] | add // {}) as $shares
   | $hosts[]
   | select(.owner and (.host | startswith("*") | not) and ($certificates[.host].own[.owner] | not))
   | . as {$host, $owner}
   | $certificates[$host | as_wildcard]
-  | select(. and .owner != $owner and ($hosts[.host] // {} | shares_with($owner) | not))
+  | select(. and .owner != $owner and ($shares[.host] | shares_with($owner) | not))
   | {$host, files: (.own[$owner] // [] | if . == [] then [$default // "default.pem"] else files end)};
 
 # input: [digest of an Ingress, the oldest first]; $hosts is what with_owners says

@@ -110,12 +110,12 @@ large_ingress() { # NAME RULES PATHS LENGTH
         {path: ("/\(.)" + ("x" * ($length - 5) // "")), pathType: "Prefix", backend: {service: {name: "backend", port: {number: 80}}}}]}}]}}'
 }
 
-@test "thousands of Ingresses, one with 4,000 rules and one of a megabyte, are served, and changes among them follow" {
+@test "thousands of Ingresses, one with 1,000 rules and one of a megabyte, are served, and changes among them follow" {
   restarts=$(kubectl -n bash-ingress get pods -l "$controller_label" -o jsonpath='{.items[*].status.containerStatuses[*].restartCount}')
-  many_ingresses "$(lasting 500 5000)" | kubectl create -f - >/dev/null
-  large_ingress wide 4000 1 6 | kubectl create -f - >/dev/null
+  many_ingresses "$(lasting 500 3900)" | kubectl create -f - >/dev/null
+  large_ingress wide 1000 1 6 | kubectl create -f - >/dev/null
   large_ingress deep 1 1000 900 | kubectl create -f - >/dev/null
-  wait_for 60 always_status 200 wide-3999.example /0x
+  wait_for 60 always_status 200 wide-999.example /0x
   wait_for 60 always_status 200 deep-0.example "/999$(printf 'x%.0s' {1..895})"
   create_ingress last 'last.example/=backend:80'
   samples 40 >"$BATS_TEST_TMPDIR/samples" &
