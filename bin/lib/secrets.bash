@@ -93,4 +93,4 @@ run_certificates() {
   fi
 }
 
-keys=$STATE_DIR/keys look_seconds=5 times_as_long=20 # as the read took
+keys=$STATE_DIR/keys look_seconds=5 times_as_long=5 # as the read took

@@ -22,7 +22,7 @@ create_tls_ingress() { # NAME HOST SECRET
   make_pair "$dir/first" tls.example ecdsa
   put_secret first "$dir/first"
   create_tls_ingress tls tls.example first
-  wait_for 10 always_certificate first tls.example
+  wait_for 30 always_certificate first tls.example
   for options in --http1.1 --http2 '--http1.1 --tls-max 1.2' '--http2 --tls-max 1.2'; do
     # shellcheck disable=SC2086 # each word is an option
     answer=$(ask_tls tls.example '/x?y' --cacert "$dir/first.crt" $options -w '%{http_version}')
@@ -40,7 +40,7 @@ create_tls_ingress() { # NAME HOST SECRET
   wait_for_line 10 'Ingress e2e/late: Secret e2e/second does not exist: its hosts have the default certificate (SecretNotFound)' controller_logs --since 30s
   make_pair "$dir/second" late.example rsa
   put_secret second "$dir/second"
-  wait_for 10 always_certificate second late.example
+  wait_for 30 always_certificate second late.example
   assert_contains "$(ask_tls late.example / --cacert "$dir/second.crt")" '"pod":'
 }
 
@@ -75,7 +75,7 @@ is_gone() { # POD FILE
   make_pair "$dir/canary" canary.example ecdsa
   put_secret canary "$dir/canary"
   create_tls_ingress canary canary.example canary
-  wait_for 10 always_certificate canary canary.example
+  wait_for 30 always_certificate canary canary.example
   word=$(sed -n 2p "$dir/canary.key")
   in_secret=$(kubectl -n e2e get secret canary -o jsonpath='{.data.tls\.key}' | cut -c 50-110)
   for pod in $(controller_pods); do
@@ -97,7 +97,7 @@ is_gone() { # POD FILE
   kubectl -n e2e annotate ingress forced nginx.ingress.kubernetes.io/ssl-redirect=true
   wait_for 10 always_status 308 forced.example /
   assert_equal 'https://forced.example/a?b' "$(ask forced.example '/a?b' -o /dev/null -w '%{redirect_url}')"
-  wait_for 10 always_certificate forced forced.example
+  wait_for 30 always_certificate forced forced.example
   assert_contains "$(ask_tls forced.example '/a?b' --cacert "$dir/forced.crt")" '"uri":"/a?b"'
 }
 

@@ -555,7 +555,7 @@ ROWS
   before=$(looks)
   read -r now _ </proc/uptime
   echo "$((${now%.*} - 9))" >"$dir/known/looked" # in the past, as if 9 s had gone by
-  echo 100 >"$STATE_DIR/keys/took"               # and it had taken 1 s, for which it rests 20 s more
+  echo 100 >"$STATE_DIR/keys/took"               # and it had taken 1 s, for which it rests 5 s more
   "$bin/fetch" "$dir/known" >/dev/null
   assert_equal "$before" "$(looks)"
   echo 10 >"$STATE_DIR/keys/took"
