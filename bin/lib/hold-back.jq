@@ -20,7 +20,7 @@ def most_told: 10; # Ingresses of a namespace that are told
 # --- lines and namespaces
 
 # input: a line / output: its namespace; none for a line that has to go live at once
-def namespace: .slice // .service // .ingress // .certificate | values | split("/")[0];
+def namespace: .slice // .service // .ingress // .certificate // .problem.namespace | values | split("/")[0];
 
 # input: [line] / output: {"namespace": [line of it], ...}
 def by_namespace: map(select(namespace)) | group_by(namespace) | map({(.[0] | namespace): .}) | add // {};

@@ -145,6 +145,18 @@ told() {
   assert_equal '' "$(<"$dir/accounts")"
 }
 
+@test "a problem of a namespace's objects that changes all the time waits as well" {
+  refuse() { jq -c --arg text "$1" 'if .whole then {problem: {namespace: "noisy", reason: "EndpointRefused", message: $text}}, . else select(.problem | not) end' "$dir/now" >"$dir/new" && mv "$dir/new" "$dir/now"; }
+  told() { jq -r 'select(.problem.reason == "EndpointRefused").problem.message' "$STATE_DIR/live/snapshot"; }
+  for number in {1..41}; do
+    refuse "number $number"
+    pass_at 1000
+  done
+  assert_equal 'number 40' "$(told)"
+  pass_at 1005
+  assert_equal 'number 41' "$(told)"
+}
+
 @test "Services that no Ingress names may change as often as they like" {
   for i in {1..40}; do
     pods_are noisy/unused "10.0.2.$i"
