@@ -194,7 +194,7 @@ def location($ready):
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
     ($within_limits[] | claims($numbers) | answered($services)) ]
 | (group_by(.host) | with_owners($ownership; $within_limits)) as $hosts # a host stays its owner's, even in quarantine
-| [$hosts[].claims | map(select($is_quarantined[.ingress // ""] | not)) | select(. != []) | winners] as $decided
+| [$hosts[].claims | if $quarantined == [] then . else map(select($is_quarantined[.ingress // ""] | not)) end | select(. != []) | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners
 | ($slices | endpoint_limits($limits)) as $most
 | ($winners | upstreams($slices; $most; $limits.namespace_endpoints) | map(select(.endpoints != []))) as $upstreams
