@@ -4,15 +4,8 @@
 # output: lines of text for the http block of nginx.conf
 # $ENV:   HTTP_PORT, HTTPS_PORT, LISTEN_IPV6, PROXY_PROTOCOL, STATE_DIR
 
-# input: text / output: the same with "?" for each character that could mean something within a quoted nginx string:
-# `"`, `$`, `\`, and all that is not printable ASCII
-#
-# Mostly there is none, and that is quickly known: JSON writes them all longer than they are, except `$`.
-def harmless:
-  if (tojson | utf8bytelength) == length + 2 and (contains("$") | not) then . else gsub("[^ !#%-\\[\\]-~]"; "?") end;
-
-# input: text / output: a quoted nginx string
-def string: "\"\(harmless)\"";
+include "features";
+include "quoting";
 
 # input: an upstream / output: its block
 #
@@ -24,15 +17,11 @@ def string: "\"\(harmless)\"";
 def upstream_block:
   "  upstream \(.name | string) {",
   (.endpoints[] | "    server \(string) max_fails=0;"),
+  .lines[]?,
   "    keepalive 64;",
   "    keepalive_timeout 4s;",
   "  }",
   "";
-
-# input: [[network, ...], ...] / output: a variable for each list, which is 1 for the clients in it
-def network_variables:
-  range(length) as $i
-  | "  geo $in_networks_\($i + 1) {", (.[$i][] | "    \(.) 1;"), "  }", "";
 
 # input: {host, files} / output: the nginx.conf for the certificates: which file for which name in the TLS handshake
 #
@@ -74,18 +63,10 @@ def pass:
     else "proxy_pass \("http://" + $name | string);"
     end;
 
-# input: a location / output: the directives that turn away clients by their address
-#
-# They do it by variables: `allow` and `deny` of a location would switch off those of the http block.
-def access:
-  "return 403 \"This path is not open to your address, $remote_addr.\\n\";" as $turn_away
-  | (if .deny then "if ($in_networks_\(.deny)) { \($turn_away) } " else "" end)
-  + (if .allow then "if ($in_networks_\(.allow) = \"\") { \($turn_away) } " else "" end);
-
 # input: a location / output: the directives that answer
 def answer:
   if .ingress then "set $ingress \(.ingress | string); " else "" end
-  + access
+  + (.directives // "")
   + if .redirect then "if ($is_insecure) { return 308 https://$host$request_uri; } " else "" end
   + if .upstream then pass
     elif .status then "return \(.status) \"\("\(.message | gsub("\""; "'")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
@@ -136,18 +117,20 @@ def server_block($tls):
       elif .host | startswith("*.") then "\"~^[^.]+\(.host[1:] | harmless | gsub("[.]"; "[.]"))$\"" # one label, unlike nginx's own "*."
       else .host | string
       end);",
-    (if .host == "" then $tls[] else empty end),
+    (if .host == "" or .own_tls then $tls[] else empty end),
     "    if ($nginx_says) { return 400 $nginx_says; }",
     "    if ($is_loop) { return 508 \"This request goes round in circles, perhaps because an EndpointSlice has the address of a controller.\\n\"; }",
+    .lines[]?,
     (.locations[] | location_blocks($exact)),
     (.locations | blocks_against_redirects($exact)),
     "  }",
     "";
 
 input # and not `.`: no input at all must be an error
+| with_features
 | (.certificates // []) as $certificates
 | [$certificates | numbers | certificate_directives] as $tls
 | (.upstreams[]? | upstream_block),
-  (.networks // [] | network_variables),
+  .lines[]?,
   (.defaultCertificate // "default.pem" | . as $default | $certificates | certificate_maps($default; numbers)),
   (.servers[]? | server_block($tls))

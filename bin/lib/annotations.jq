@@ -1,45 +1,164 @@
 # What the annotations of an Ingress ask for. They are ingress-nginx's, and each is for a whole Ingress.
 #
-# Some ask for protection. What cannot be given closes the Ingress: its paths answer 503, because to serve
-# them without it would open to everybody what was meant for a few. So each annotation has a class:
+# annotations.json has a row for each that ingress-nginx documents (docs/user-guide/nginx-configuration/annotations.md,
+# v1.15.1):
 #
-#   protective  restricts who gets in, how, or how often, or may do so (a snippet can hold a `deny`)
-#   switch      is protective unless it is switched off: false, or off
-#   boolean     is protective unless it is true or false: nobody knows what another value would restrict
-#   convenience anything else: what cannot be given is a problem, and the path is served
+#   class      protective   restricts who gets in, how, or how often, or may do so (a snippet can hold a `deny`). What cannot
+#                           be given closes the Ingress: its paths answer 503, because to serve them without it would
+#                           open to everybody what was meant for a few
+#              switch       is protective unless it is switched off: false, or off
+#              convenience  anything else: what cannot be given is a problem, and the path is served
+#   type       what its value may be (`typed` below); without a type it is not supported
+#   pattern, possible       of a text: a regular expression for it, and what it lets in as a reader would say it
+#   min, max                of a number or size
+#   alias      another row: two names for one thing
+#   directive, grpc, unit   the directive of nginx that it is, that for gRPC, and what follows the value (features/directives.jq)
+#   feature    the file in features/ that gives it, where it is more than a directive
+#   core       the digest gives it (ingresses.jq)
+#   instead    of one that is not supported: what does the same
+#   about      what it does, in a sentence
 #
-# ingress-nginx.json has the class of each that ingress-nginx documents (docs/user-guide/nginx-configuration/annotations.md,
-# v1.15.1). It is data and not a program, because jq reads data much faster. (jq 1.6 wants `import` after `include`.)
+# It is data and not a program, because jq reads data much faster. (jq 1.6 wants `import` after `include`.)
 include "allow";
 include "networks";
-import "ingress-nginx" as $documented;
+import "annotations" as $table;
 
-def prefix: "nginx.ingress.kubernetes.io/";
+# Both mean the same.
+def prefixes: "bash-ingress.local/", "nginx.ingress.kubernetes.io/";
 
-# input: an Ingress / output: the value of an annotation, or null
-def annotation($name):
-  .metadata.annotations[prefix + $name];
+# input: the name of an annotation after the prefix / output: its row
+#
+# A name that is not documented may be a typo: "whitelist-source-ranges" asks for protection all the same.
+def row:
+  . as $name | ascii_downcase
+  | $table[0][.] as $row
+  | if $row == null then
+      {class: (if test("auth|allow|deny|white|black|limit|tls|secur|secret|waf|snippet|modsec|owasp") then "protective" else "convenience" end)}
+    elif . != $name then {class: $row.class} # ingress-nginx would not know it
+    else $row
+    end;
 
-# input: an Ingress / output: the names of its annotations after the prefix
-def annotation_names:
-  [.metadata.annotations // {} | keys[] | select(startswith(prefix))[prefix | length:]];
+def sharing: "bash-ingress.local/share-host-with";
 
-# input: an Ingress / output: true, false, or null if the annotation is not there or is neither (as Go's strconv.ParseBool)
-def flag($name):
+# input: an Ingress / output: [{name, value, row}, ...] of its annotations that are in the table or begin like them
+def written:
+  [ .metadata.annotations // {} | to_entries[]
+    | select(.key != sharing)
+    | .value as $value
+    | .key | ltrimstr(prefixes) as $name
+    | select($name != .)
+    | {name: $name, $value, row: ($name | row)} ];
+
+# --- types
+
+# input: text / output: true, false, or nothing if it is neither (as Go's strconv.ParseBool)
+def flag:
   {"1": true, "t": true, "T": true, "true": true, "True": true, "TRUE": true,
-   "0": false, "f": false, "F": false, "false": false, "False": false, "FALSE": false}[annotation($name) | strings // ""];
+   "0": false, "f": false, "F": false, "false": false, "False": false, "FALSE": false}[.] | values;
 
-# input: an Ingress / output: the protocol that its pods speak, HTTPS, GRPC or GRPCS; null for HTTP
+# input: text / output: it without white space around
+def trimmed: gsub("\\A\\s+|\\s+\\z"; "");
+
+# input: text such as 8k / output: the number of bytes; nothing if it is none
+def size:
+  capture("\\A(?<number>[0-9]{1,12})(?<unit>[bkmg]?)\\z"; "i")
+  | (.number | tonumber) * {"": 1, b: 1, k: 1024, m: 1048576, g: 1073741824}[.unit | ascii_downcase];
+
+# input: text / output: what it is as a value of the row's type; nothing if it is none
+#
+#   flag       true or false                      text   text that is what the row's pattern says
+#   number     a number from min to max           list   [such a text, ...], of which commas are in between
+#   size       a number of bytes, to max
+#   networks   [network, ...]
+def typed($row):
+  def within: select(. >= ($row.min // 0) and . <= ($row.max // infinite | if type == "string" then size else . end));
+  def matches: select(length <= 1024 and test("\\A(\($row.pattern))\\z"));
+  if $row.type == "flag" then flag
+  elif $row.type == "number" then select(test("\\A[0-9]{1,9}\\z")) | tonumber | within
+  elif $row.type == "size" then .[:20] | size | within
+  elif $row.type == "networks" then networks
+  elif $row.type == "text" then .[:4096] | trimmed | matches
+  else # list
+    select(length <= 4096) | [split(",")[] | trimmed | select(. != "")] | select(length > 0 and length <= 100) | [.[] | [matches][0]] | select(all)
+  end;
+
+# input: a row / output: what its type lets in, for a sentence
+def possible:
+  {flag: "true and false",
+   number: "whole numbers from \(.min // 0) to \(.max)",
+   size: "sizes such as 8k or 1m, up to \(.max)",
+   networks: "up to 1,000 addresses and networks with commas between"}[.type] // .possible;
+
+# --- what an Ingress asks for
+
+# input: {name, value, row} / output: whether it asks for protection
+def asks_for_protection:
+  if .row.class == "switch" then .value != "off" and ([.value | flag] != [false])
+  else .row.class == "protective" and (.row.type != "flag" or ([.value | flag] != [false]))
+  end;
+
+# input: {name, value, row} / output: the same with what the value means, as `set: {name: value}`; or a problem of it, as `wrong`
+def understood:
+  .name as $name
+  | .key = (.row.alias // $name)
+  | .row += if .row.alias then $table[0][.key] else {} end
+  | if .row.type == null then
+      if asks_for_protection then .wrong = "\($name | quoted) is not supported\(.row.instead // "" | if . == "" then . else ": " + . end)" else . end
+    else
+      .row as $row
+      | [.value | strings | typed($row)] as $typed
+      | if $typed == [] then .wrong = "\($name) is \(.value | quoted), and possible are \($row | possible)"
+        else .set = {(.key): $typed[0]}
+        end
+    end;
+
+# input: [what is understood and set] / output: for each name given twice with other values, what is wrong
+def contradictions:
+  group_by(.key)[]
+  | select(map(.set) | unique | length > 1)
+  | .[0].wrong = "\(map(.name) | unique | join(" and ")) are two names for one thing, but their values differ"
+  | .[0];
+
+# input: an Ingress / output: what its annotations ask for, or {} if it has none:
+# {set: {name: value}, uses: [the features that this needs], protections: [name],
+#  closed: why it must not be served, problems: [{reason, message}]}
+def asked($policy):
+  written
+  | if . == [] then {}
+    else
+      (map(understood) | sort_by(.key)) as $all # sorted, so that the same set is the same text
+      | ([$all[] | select(.wrong)] + [$all | map(select(.set)) | contradictions]) as $wrong
+      | ([$wrong[] | select(asks_for_protection).wrong] | unique) as $obstacles
+      | [ ($wrong[] | select(asks_for_protection | not) | {reason: "AnnotationRefused", message: "the annotation \(.wrong)"}),
+          ( [$all[] | select(.row.type == null and .row.class == "convenience").name | quoted] | unique
+            | select(length > 0)
+            | {reason: "AnnotationNotSupported", message: "these annotations have no effect here: \(.[:10] | join(", "))\(if length > 10 then " and others" else "" end)"} ) ] as $problems
+      | (if $policy == "strict" then [$problems[].message] else [] end) as $strict
+      | ($obstacles + $strict | if . == [] then null
+         else "closed, because its protection is not available here: \(.[:5] | join("; "))\(if length > 5 then "; and more" else "" end)"
+         end) as $closed
+      | {
+          set: (if $closed then {} else [$all[] | select(.wrong | not).set | values] | add // {} end),
+          uses: (if $closed then [] else [$all[] | select(.set) | .row | .feature // if .directive then "directives" else empty end] | unique end | if . == [] then null else . end),
+          protections: ([$all[] | select(asks_for_protection).name] | unique[:10]),
+          $closed,
+          problems: (if $closed then [{reason: "ProtectionNotAvailable", message: $closed}] else [] end + $problems)
+        }
+    end;
+
+# --- what the digest itself gives
+
+# input: what `asked` says / output: the protocol that the pods speak, HTTPS, GRPC or GRPCS; null for HTTP
 def backend_protocol:
-  annotation("backend-protocol") | strings // "" | ascii_upcase
+  .set["backend-protocol"] // "" | ascii_upcase
   | if . == "HTTPS" or . == "GRPC" or . == "GRPCS" then . else null end;
 
 # input: an Ingress / output: {host: true, ...}: the hosts of which HTTP clients are sent to HTTPS; "*" for all
 #
 # force-ssl-redirect says so for all; ssl-redirect for the hosts in spec.tls.
-def redirected_hosts($default):
-  flag("ssl-redirect") as $wanted
-  | if flag("force-ssl-redirect") then {"*": true}
+def redirected_hosts($set; $default):
+  $set["ssl-redirect"] as $wanted
+  | if $set["force-ssl-redirect"] then {"*": true}
     elif $wanted or ($wanted == null and $default == "on") then
       [.spec.tls[]? | if (.hosts // []) == [] then "*" else .hosts[] end | {(.): true}] | add // {}
     else {}
@@ -49,79 +168,12 @@ def redirected_hosts($default):
 def is_redirected($redirected):
   $redirected != {} and ($redirected["*"] or $redirected[.] or $redirected[as_wildcard]);
 
-def sharing: "bash-ingress.local/share-host-with";
-
 # input: an Ingress / output: [namespace, ...] that may have rules for its hosts, "*" for all; null if it does not say (ownership.jq)
 def shared_with:
   .metadata.annotations[sharing]
   | if type == "string" then [split(",")[:100][] | .[:300] | gsub("\\s+"; "")] else null end;
 
-# --- protection
-
-# input: the name of an annotation after the prefix / output: its class
-#
-# A name that is not documented may be a typo: "whitelist-source-ranges" asks for protection all the same.
-def class:
-  ascii_downcase
-  | $documented[0][.]
-    // (if test("auth|allow|deny|white|black|limit|tls|secur|secret|waf|snippet|modsec|owasp") then "protective" else "convenience" end);
-
-# input: an Ingress / output: the names of its annotations that ask for protection
-def protections:
-  annotation_names[] as $name
-  | ($name | class) as $class
-  | select($class == "protective"
-      or $class == "switch" and flag($name) != false and annotation($name) != "off"
-      or $class == "boolean" and flag($name) == null)
-  | $name;
-
-# Two names for one list.
-def allowlists: ["allowlist-source-range", "whitelist-source-range"];
-
-# input: an Ingress / output: why the protection that this annotation asks for cannot be given; nothing if it can
-def obstacle($name):
-  annotation($name) as $value
-  | if $name | IN(allowlists[], "denylist-source-range") then
-      if $value | strings | split(",") | length > 1000 then
-          "\($name) has more than 1,000 networks"
-        elif first(($value | networks), null) == null then
-          "\($name) is \($value | quoted), and possible are addresses and networks with commas between"
-        elif $name == allowlists[0] and (annotation(allowlists[1]) | . != null and . != $value) then
-          "\(allowlists | join(" and ")) are two names for one list, but they differ"
-        else empty
-        end
-    elif $name | IN("force-ssl-redirect", "ssl-redirect") then
-      "\($name) is \($value | quoted), and possible are true and false"
-    else
-      "\($name | quoted) is not supported"
-    end;
-
-# input: an Ingress / output: the protection that it asks for: null if it asks for none, else
-# {names: [of its annotations], and allow: [network, ...] and deny: [network, ...] or null, or closed: why it is}
-def protection:
-  [protections] as $names
-  | [$names[] as $name | obstacle($name)] as $obstacles
-  | if $names == [] then null
-    elif $obstacles != [] then
-      {names: $names[:10], closed: "closed, because its protection is not available here: \($obstacles[:5] | join("; "))\(if $obstacles | length > 5 then "; and more" else "" end)"}
-    else
-      {names: $names[:10], allow: first((annotation(allowlists[]) | networks), null), deny: first((annotation("denylist-source-range") | networks), null)}
-    end;
-
-# --- problems
-
-def supported_conveniences: ["backend-protocol"];
-
-# input: an Ingress / output: a problem {reason, message} for what is not as its annotations say: if it is closed, and for
-# each convenience that it does not get
-def annotation_problems($closed):
-  select(.metadata.annotations) # most have none
-  | ($closed | values | {reason: "ProtectionNotAvailable", message: .}),
-    ( annotation("backend-protocol") | values
-      | select(strings // "" | ascii_upcase | IN("HTTP", "HTTPS", "GRPC", "GRPCS") | not)
-      | {reason: "AnnotationRefused", message: "the annotation \(prefix)backend-protocol is \(quoted), and possible are HTTP, HTTPS, GRPC and GRPCS"} ),
-    ( shared_with // [] | map(select(. != "*" and (is_name | not)))[:1][]
-      | {reason: "AnnotationRefused", message: "the annotation \(sharing) has \(quoted), and possible are names of namespaces with commas between, or *"} ),
-    ( [annotation_names[] | select(class == "convenience")] - supported_conveniences
-      | select(length > 0)
-      | {reason: "AnnotationNotSupported", message: "these annotations of ingress-nginx have no effect here: \(.[:10] | map(quoted) | join(", "))\(if length > 10 then " and others" else "" end)"} );
+# input: an Ingress / output: a problem if it shares with what is no namespace
+def sharing_problems:
+  shared_with // [] | map(select(. != "*" and (is_name | not)))[:1][]
+  | {reason: "AnnotationRefused", message: "the annotation \(sharing) has \(quoted), and possible are names of namespaces with commas between, or *"};

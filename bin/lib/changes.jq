@@ -18,12 +18,11 @@ def minus($others): ($others | map({(.): true}) | add // {}) as $has | map(selec
 
 # input: a model / output: {"namespace/name": what it asks for, ...}; whether its pods are ready does not count
 def asked:
-  .networks as $networks
+  .options as $options
   | [.servers[]? | .host as $host | .locations[] | select(.ingress)
      | {ingress, asks: ({$host} + . | del(.upstream, .ingress)
                         | if .service and .status == 503 then del(.status, .reason, .message) else . end
-                        | if .allow then .allow |= $networks[. - 1] else . end
-                        | if .deny then .deny |= $networks[. - 1] else . end)}]
+                        | if .options then .options |= $options[. - 1] else . end)}]
   | group_by(.ingress) | map({(.[0].ingress): map(.asks)}) | add // {};
 
 # input: a model / output: {"namespace/name:port": ["address:port", ...], ...}

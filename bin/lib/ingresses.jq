@@ -4,10 +4,11 @@
 # args:   $classes: the items of the IngressClassList, one on each line
 #         $class, $controller: which Ingresses are ours
 #         $ssl_redirect: "on" or "off", what counts for Ingresses that do not say it
-#         $limits: LIMITS (limits.jq)
+#         $policy: ANNOTATION_POLICY; $limits: LIMITS (limits.jq)
 # output: a line for each Ingress that is ours:
 #         {ingress: "namespace/name", created: its creationTimestamp,
-#          options: {protocol, allow: [network], deny: [network], protections: [name], share: [namespace]}   what all its claims have in common
+#          options: {protocol, set: {annotation: value}, protections: [annotation], share: [namespace]}   what all its claims have in common
+#          uses: [feature]                                                      which the annotations need (annotations.jq)
 #          claims: [{host, path, pathType, redirect: true, service: "namespace/name", port: number or name}
 #                 | {host, path, pathType, redirect: true, status, reason, message}       an error of ours answers
 #                 | {host, path: "/", pathType: "Default"}],                              no default backend: a 404
@@ -17,7 +18,6 @@
 # what no path of the host matches. $closed is a sentence if the Ingress must not be served (annotations.jq), else null.
 # (jq 1.8 crashes if a file is included before the files that include it, too.)
 include "annotations";
-include "networks";
 include "limits";
 include "ownership";
 include "items";
@@ -96,18 +96,17 @@ def default_claims($redirected; $closed):
 # input: an Ingress / output: its digest
 def digest($most):
   within_limits($most)
-  | redirected_hosts($ssl_redirect) as $redirected
-  | protection as $protection
-  | (if $protection.closed then {} else $redirected end) as $redirected
-  | [rule_claims($redirected; $protection.closed), default_claims($redirected; $protection.closed)] as $claims
+  | asked($policy) as $asked
+  | (if $asked.closed then {} else redirected_hosts($asked.set; $ssl_redirect) end) as $redirected
+  | [rule_claims($redirected; $asked.closed), default_claims($redirected; $asked.closed)] as $claims
   | {
       ingress: key,
       created: (.metadata.creationTimestamp // ""),
-      options: ({protocol: backend_protocol, allow: $protection.allow, deny: $protection.deny, protections: $protection.names, share: shared_with} | del(.[] | nulls)),
+      options: ({protocol: ($asked | backend_protocol), set: $asked.set, protections: $asked.protections, share: shared_with} | del(.[] | select(. == null or . == {} or . == []))),
       claims: [$claims[] | select(.host)],
       tls: [.spec.tls[]? | {hosts, secretName}] | unique,
-      problems: [.excess // empty, ($claims[].problem | values), annotation_problems($protection.closed)] | unique
-    };
+      problems: [.excess // empty, ($claims[].problem | values), $asked.problems[]?, sharing_problems] | unique
+    } + if $asked.uses then {uses: $asked.uses} else {} end;
 
 [$classes | split("\n")[] | select(. != "") | read_item | .object | values] as $all
 | our_classes($all) as $ours

@@ -47,7 +47,7 @@ def size:
       hosts: ($hosts | length),
       wildcards: ([$hosts[] | select(startswith("*"))] | length),
       paths: (([.[].claims | length] | add) - ($hosts | length)),
-      networks: ([.[].options | .allow, .deny | values | length] | add // 0),
+      networks: ([.[].options.set // {} | .[] | arrays | length] | add // 0),
       tls_hosts: ([.[] | select(.tls != []) | ([.claims[] | select(.pathType == "Default")] | length) as $own | .tls[].hosts // [] | length | if . == 0 then $own else . end] | add // 0)
     };
 

@@ -13,10 +13,10 @@
 #                             ]}],
 #             with redirect: true if its HTTP clients are sent to HTTPS,
 #             with protocol: HTTPS, GRPC or GRPCS if its pods do not speak HTTP,
-#             with deny and allow if not every client may use it: numbers of `networks`, from 1; deny counts first
+#             with options if its Ingress has annotations: the number of its element of `options`, from 1
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],
 #             with cut: their number, if there are more of them
-#   networks: [[network, ...], ...],
+#   options: [{annotation: value}, ...], features: [those that give them]   (features.jq)
 #   certificates: [{host, files: [a key pair for each algorithm]}],
 #   defaultCertificate: a file, or null for the one that is made at start,
 #   problems: [{ingress, reason, message}]
@@ -36,6 +36,7 @@
 include "tls";
 include "limits";
 include "ownership";
+include "features";
 include "allow";
 
 # input: anything / output: why a part of an Ingress is not served as it says
@@ -50,12 +51,10 @@ def problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message
 def by_age($terminating):
   sort_by((.ingress | split("/")) as $key | [$terminating[$key[0]] // false, .created, $key[0], $key[1]]);
 
-# input: digest of an Ingress / output: its claims; $numbers is {"[network, ...]": the number of that list}
+# input: digest of an Ingress / output: its claims; $numbers is {"{annotation: value}": the number of these options}
 def claims($numbers):
-  ({ingress, created} + .options
-    | if .allow then .allow |= $numbers[tojson] else . end
-    | if .deny then .deny |= $numbers[tojson] else . end) as $options
-  | .claims[] | $options + .;
+  ({ingress, created} + .options | if .set then .options = $numbers[.set | tojson] else . end | del(.set)) as $common
+  | .claims[] | $common + .;
 
 # --- 2. who answers
 
@@ -137,13 +136,13 @@ def endpoints($name; $most):
 # $most is {"namespace/name of a Service": how many endpoints each of its ports may have}, of those for which that is less than $limit.
 def upstreams($slices; $most; $limit):
   def cut($most): if (.endpoints | length) > $most then {cut: $most} + . | .endpoints |= .[:$most] else . end;
-  map(select(.upstream)) | unique_by(.upstream) | group_by(.service)
+  map(select(.upstream), .also[]?) | unique_by(.upstream) | group_by(.service)
   | [ .[]
       | ($most[.[0].service] // $limit) as $most
       | ($slices[.[0].service] // [] | by_port) as $own
       | .[]
       | .port.name as $name
-      | {name: .upstream, service, port: .port.port, endpoints: ($own[$name] // [] | endpoints($name; $most))}
+      | {name: .upstream, service, port: .port.port, endpoints: ($own[$name] // [] | endpoints($name; $most))} + if .balance then {balance} else {} end
       | cut($most) ]
   | sort_by(.name);
 
@@ -164,9 +163,9 @@ def location($ready):
   if .upstream == null or $ready[.upstream] then .
   else . + {status: 503, reason: "NoReadyEndpoints", message: "Service \(.service) has no ready endpoint for port \(.port.port)"}
   end
-  | if .status then del(.upstream, .protocol, .allow, .deny) else . end
+  | if .status then del(.upstream, .protocol, .options) else . end
   | if .port then .port = .port.port else . end
-  | del(.host, .created, .share, .protections);
+  | del(.host, .created, .share, .protections, .balance);
 
 # --- all of it
 
@@ -187,13 +186,15 @@ def location($ready):
 | [$ours | within_namespace_limits($limits)] as $limited
 | [$limited[] | select(.problem | not)] as $within_limits
 | [$within_limits[] | select($is_quarantined[.ingress] | not)] as $ingresses
-| ([$ingresses[].options | .allow, .deny | values] | unique) as $networks
-| ($networks | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
+| ([$ingresses[].uses[]?] | unique) as $features
+| ([$ingresses[].options.set | values] | unique) as $options
+| ($options | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
 
 # claim, answered, winner, location
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
     ($within_limits[] | claims($numbers) | answered($services)) ]
-| (group_by(.host) | with_owners($ownership; $within_limits)) as $hosts # a host stays its owner's, even in quarantine
+| feature_claims({$features, $options, $secrets, $services}; answered($services)) as $claims
+| ($claims | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts # a host stays its owner's, even in quarantine
 | [$hosts[].claims | if $quarantined == [] then . else map(select($is_quarantined[.ingress // ""] | not)) end | select(. != []) | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners
 | ($slices | endpoint_limits($limits)) as $most
@@ -211,11 +212,12 @@ def location($ready):
     ingresses: [$ours[].ingress] | sort,
     servers: $servers,
     upstreams: $upstreams,
-    networks: $networks,
+    $options,
+    $features,
     certificates: [$certificates[] | select(.files)],
     defaultCertificate: $default_file,
     problems:
-      ([ ($lines[], $limited[], $hosts[].problems[]?, $decided[], ($winners | slice_problems($slices), cut_problems($upstreams)), $certificates[], ($default_certificate[] | objects) | .problem // empty),
+      ([ ($lines[], $limited[], $claims[], $hosts[].problems[]?, $decided[], ($winners | slice_problems($slices), cut_problems($upstreams)), $certificates[], ($default_certificate[] | objects) | .problem // empty),
          ($ingresses[] | {ingress} + .problems[]),
          ($quarantined[] | {ingress, reason: "RejectedByNginx", message: "it is quarantined: nothing of it is served, because nginx rejects it: \($quarantine[0][.ingress].message)"}),
          ($servers[].locations[] | select(.reason)) ]

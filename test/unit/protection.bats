@@ -125,7 +125,8 @@ ROWS
     auth-tls-verify-client=off                 200
     rewrite-target=/                           200   AnnotationNotSupported
     enable-cors=true                           200   AnnotationNotSupported
-    proxy-body-size=8m                         200   AnnotationNotSupported
+    proxy-body-size=8m                         200
+    proxy-body-size=much                       200   AnnotationRefused
     backend-protocol=SPDY                      200   AnnotationRefused
     rewrite-target=/; auth-url=http://a        503   AnnotationNotSupported
 ROWS
@@ -271,7 +272,7 @@ ROWS
 
 @test "Ingresses with the same source ranges share one list, and another order makes no other configuration" {
   lists_of annotations --arg rows $'1\twhitelist-source-range=10.0.0.1, 10.0.0.2\n2\tallowlist-source-range=10.0.0.2/32,10.0.0.1\n3\tdenylist-source-range=10.0.0.1,10.0.0.2' >"$dir/snapshot.json"
-  digest_lists <"$dir/snapshot.json" | "$bin/route" | assert_json .networks '[["10.0.0.1/32","10.0.0.2/32"]]'
+  digest_lists <"$dir/snapshot.json" | "$bin/route" | assert_json .options '[{"allowlist-source-range":["10.0.0.1/32","10.0.0.2/32"]},{"denylist-source-range":["10.0.0.1/32","10.0.0.2/32"]}]'
   digest_lists <"$dir/snapshot.json" | "$bin/route" | "$bin/render" | grep -c '^  geo $in_networks' | grep -x 1
   cmp <(digest_lists <"$dir/snapshot.json" | "$bin/route") <(jq '.ingresses.items |= reverse' "$dir/snapshot.json" | digest_lists | "$bin/route")
 }

@@ -78,5 +78,5 @@ golden() { # FIXTURE
   model rules '.ingresses.items[0].metadata.annotations = {"nginx.ingress.kubernetes.io/rewrite-target": "/", "nginx.ingress.kubernetes.io/app-root": "/a",
     "nginx.ingress.kubernetes.io/ssl-redirect": "false", "example.com/other": "x"}' |
     assert_json '[.problems[] | select(.reason | startswith("Annotation"))] | map([.reason, .message])' \
-      '[["AnnotationNotSupported","these annotations of ingress-nginx have no effect here: \"app-root\", \"rewrite-target\""]]'
+      '[["AnnotationNotSupported","these annotations have no effect here: \"app-root\", \"rewrite-target\""]]'
 }

@@ -5,7 +5,8 @@
 //	                            https://:8443 by TLS, with a certificate that nobody trusts;
 //	                            SIGTERM ends it when the open requests are answered
 //
-//	/            the request as JSON: pod, method, host, uri, header, body (as a string), tls
+//	/            the request as JSON: pod, address, method, host, uri, header, body (as a string), tls.
+//	             ?status=401&header=Name:value answers with that status and that header
 //	/anonymous   the same without a Server header, which all others have
 //	/events      server-sent events: a number every 100 ms, until the client leaves
 //	/websocket   sends every message back
@@ -63,8 +64,16 @@ func echo(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the client left
 	}
 	pod, _ := os.Hostname()
+	for _, header := range r.URL.Query()["header"] {
+		name, value, _ := strings.Cut(header, ":")
+		w.Header().Add(name, value)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if status, err := strconv.Atoi(r.URL.Query().Get("status")); err == nil {
+		w.WriteHeader(status)
+	}
 	answer(w, map[string]any{
-		"pod": pod, "method": r.Method, "host": r.Host, "uri": r.RequestURI, "header": r.Header, "body": string(body),
+		"pod": pod, "address": fmt.Sprint(r.Context().Value(http.LocalAddrContextKey)), "method": r.Method, "host": r.Host, "uri": r.RequestURI, "header": r.Header, "body": string(body),
 		"tls": r.TLS != nil,
 	})
 }

@@ -1,0 +1,22 @@
+# Annotations that are one directive: the rows of annotations.json that name one.
+#
+# Their types have only values that need no quotes, or `string` quotes them.
+include "quoting";
+import "annotations" as $table;
+
+# input: a value / output: it as nginx writes it
+def argument($row):
+  if type == "boolean" then (if . then "on" else "off" end)
+  elif type == "number" then "\(.)\($row.unit // "")"
+  else string
+  end;
+
+# input: a location / output: its directives; pods that speak gRPC have others of the same meaning
+def location:
+  (.protocol // "" | startswith("GRPC")) as $grpc
+  | [ .set | to_entries[]
+      | $table[0][.key] as $row
+      | ($row.directive // empty) as $directive
+      | (if $grpc and ($directive | startswith("proxy_")) then $row.grpc // empty else $directive end) as $directive
+      | "\($directive) \(.value | argument($row)); " ]
+  | add // "";

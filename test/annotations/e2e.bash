@@ -1,0 +1,48 @@
+# The words of words.bash for the e2e tier: the real image in a real cluster.
+
+start_words() {
+  kubectl create namespace other --dry-run=client -o yaml | kubectl apply -f - >/dev/null
+  sed 's/NAME/red/g; s/POD/other-red/' "$BATS_TEST_DIRNAME/pods.yaml" | kubectl -n other apply -f - >/dev/null
+  local name
+  for name in red blue auth; do sed "s/NAME/$name/g; s/POD/$name/" "$BATS_TEST_DIRNAME/pods.yaml" | kubectl -n e2e apply -f - >/dev/null; done
+  for name in e2e/red e2e/blue e2e/auth other/red; do kubectl -n "${name%/*}" rollout status "deployment/${name#*/}" --timeout 60s >/dev/null; done
+}
+
+begin_test() { dir=$BATS_TEST_TMPDIR; }
+
+end_test() {
+  common_teardown
+  kubectl -n other delete ingress --all --wait=false >/dev/null
+  kubectl -n e2e delete secret -l annotations=yes >/dev/null
+}
+
+# Objects that the test has forgotten go; the marker, which comes last, shows that all before it is live.
+serve() {
+  served=$((${served-0} + 1))
+  ingress "served" "served-$BATS_SUITE_TEST_NUMBER-$served.example" / red
+  jq -s '{apiVersion: "v1", kind: "List", items: map(.metadata.labels.annotations = "yes")}' "$BATS_TEST_TMPDIR"/objects/*.json >"$dir/list.json"
+  kubectl apply --prune -l annotations=yes --prune-allowlist=networking.k8s.io/v1/Ingress --prune-allowlist=core/v1/Secret -f "$dir/list.json" >/dev/null
+  wait_for 20 always_status 200 "served-$BATS_SUITE_TEST_NUMBER-$served.example" /
+  without served
+}
+
+ask_tls() { # HOST PATH [CURL_OPTION...]
+  curl -sk --path-as-is --max-time 10 --connect-to "$1:443:$(tls_address)" "${@:3}" "https://$1$2"
+}
+
+# Prints the Service whose pod answers, or the status code if nginx itself does.
+who_answers() { # HOST PATH [CURL_OPTION...]
+  local answer pod
+  answer=$(ask "$@" -w '\n%{http_code}')
+  pod=$(jq -r '.pod // ""' <<<"${answer%$'\n'*}" 2>/dev/null) || pod=''
+  case $pod in
+    other-red) echo other/red ;;
+    red | blue | auth) echo "$pod" ;;
+    *) echo "${answer##*$'\n'}" ;;
+  esac
+}
+
+# Prints the problems that the live configuration has, a line for each.
+problems() {
+  kubectl -n bash-ingress exec "$(controller_pods | head -n 1)" -- jq -r '.problems[] | "\(.reason): \(.ingress): \(.message)"' /tmp/bash-ingress/live/model.json
+}

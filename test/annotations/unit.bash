@@ -1,0 +1,56 @@
+# The words of words.bash for the unit tier: snapshots, and nginx of this machine.
+
+start_words() {
+  backend=$(go_program backend)
+  export backend
+}
+
+begin_test() {
+  common_setup
+  "$backend" 127.77.0.{1,2,3,4}:{8080,8081} https://127.77.0.{1,2,3,4}:8443 3>&- 2>"$dir/backend.log" &
+  backend_pid=$!
+  wait_for 30 curl -s 127.77.0.4:8081/counts
+}
+
+end_test() {
+  common_teardown
+  kill -KILL "$backend_pid" 2>/dev/null || true
+}
+
+# The pods of a Service have one address each: e2e/red 127.77.0.1, e2e/blue .2, e2e/auth .3, other/red .4.
+cluster_with_pods() { # [OBJECT...]
+  jq -s '
+    [{namespace: "e2e", name: "red"}, {namespace: "e2e", name: "blue"}, {namespace: "e2e", name: "auth"}, {namespace: "other", name: "red"}] as $services
+    | [["http", 80, 8080], ["https", 443, 8443]] as $ports
+    | {
+        ingresses: {items: [.[] | select(.kind == "Ingress")] | to_entries | map(.value + {metadata: (.value.metadata + {creationTimestamp: (.key + 946684800 | todate)})})},
+        ingressClasses: {items: []}, terminatingNamespaces: {items: []},
+        services: {items: [$services[] | {metadata: ., spec: {type: "ClusterIP", ports: [$ports[] | {name: .[0], port: .[1], targetPort: .[2]}]}}]},
+        endpointSlices: {items: [$services | to_entries[] | {
+          metadata: (.value | {namespace, name: "\(.name)-1", labels: {"kubernetes.io/service-name": .name}}), addressType: "IPv4",
+          ports: [$ports[] | {name: .[0], port: .[2], protocol: "TCP"}],
+          endpoints: [{addresses: ["127.77.0.\(.key + 1)"], conditions: {ready: true, serving: true, terminating: false}}]}]},
+        certificates: []
+      }' /dev/null "$@"
+}
+
+serve() {
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | serve_lists
+}
+
+ask_tls() { # HOST PATH [CURL_OPTION...]
+  curl -sk --path-as-is --max-time 10 --connect-to "$1:443:127.0.0.1:$HTTPS_PORT" "${@:3}" "https://$1$2"
+}
+
+# Prints the Service whose pod answers, or the status code if nginx itself does.
+who_answers() { # HOST PATH [CURL_OPTION...]
+  local answer
+  answer=$(ask "$@" -w '\n%{http_code}')
+  case $(jq -r .address <<<"${answer%$'\n'*}" 2>/dev/null) in
+    127.77.0.1:*) echo red ;;
+    127.77.0.2:*) echo blue ;;
+    127.77.0.3:*) echo auth ;;
+    127.77.0.4:*) echo other/red ;;
+    *) echo "${answer##*$'\n'}" ;;
+  esac
+}

@@ -1,0 +1,84 @@
+# The words of the annotations' tests. The same tests run in two tiers: unit, with nginx of this machine and a snapshot;
+# and e2e (TIER=e2e), with the real image in a real cluster. Each tier has its own meaning of `serve`.
+#
+# In both there are Services red, blue and auth in namespace e2e, and red in namespace other: port 80 is for HTTP, 443
+# for TLS. Their pods repeat what they were asked (test/go/backend).
+#
+#   ingress red-one one.example /app red rewrite-target=/    an Ingress in e2e; PATH can be TYPE:PATH, SERVICE can be
+#                                                            NAME:PORT; NAMESPACE/NAME puts it into another namespace
+#   secret users Opaque auth=alice:...                       a Secret in e2e
+#   serve                                                    makes them live; what is left of the test before is gone
+#   ask one.example /app [CURL_OPTION...]                    what a client gets; ask_tls: over HTTPS
+#   status, statuses, header, pod_gets, who_answers, problems          below
+
+load "../${TIER:-unit}/helpers"
+load "${TIER:-unit}"
+
+setup_file() { start_words; }
+setup() { begin_test; }
+teardown() { end_test; }
+
+# An Ingress of class bash. The annotations are ingress-nginx's, or begin with a prefix of their own.
+ingress() { # [NAMESPACE/]NAME HOST [TYPE:]PATH SERVICE[:PORT] [ANNOTATION=VALUE...]
+  local name=$1 host=$2 path=$3 service=$4 type=Prefix
+  [[ $name == */* ]] || name=e2e/$name
+  [[ $path == /* ]] || { type=${path%%:*} path=${path#*:}; }
+  [[ $service == *:* ]] || service+=:80
+  mkdir -p "$BATS_TEST_TMPDIR/objects"
+  number=$((number + 1))
+  jq -n --arg name "$name" --arg host "$host" --arg path "$path" --arg type "$type" --arg service "$service" --arg tls "${TLS-}" --argjson number "$number" '
+    {apiVersion: "networking.k8s.io/v1", kind: "Ingress",
+     metadata: {namespace: ($name | split("/")[0]), name: ($name | split("/")[1]), annotations: ([$ARGS.positional[] | index("=") as $at
+       | .[:$at] as $key | {(if $key | contains("/") then $key else "nginx.ingress.kubernetes.io/" + $key end): .[$at + 1:]}] | add // {})},
+     spec: ({ingressClassName: "bash", rules: [({http: {paths: [{$path, pathType: $type, backend: {service: ($service | split(":") | {name: .[0], port: {number: (.[1] | tonumber)}})}}]}}
+         + if $host == "" then {} else {$host} end)]}
+       + if $tls == "" then {} else {tls: [{hosts: [$host], secretName: $tls}]} end)}' --args "${@:5}" >"$BATS_TEST_TMPDIR/objects/$(printf '%03d' "$number")-${name/\//-}.json"
+}
+
+# KEY=@FILE takes the value from a file.
+secret() { # [NAMESPACE/]NAME TYPE KEY=VALUE...
+  local name=$1 type=$2 entry data=()
+  [[ $name == */* ]] || name=e2e/$name
+  for entry in "${@:3}"; do
+    if [[ $entry == *=@* ]]; then data+=("${entry%%=*}=$(<"${entry#*=@}")"); else data+=("$entry"); fi
+  done
+  mkdir -p "$BATS_TEST_TMPDIR/objects"
+  number=$((number + 1))
+  jq -n --arg name "$name" --arg type "$type" '{apiVersion: "v1", kind: "Secret", $type,
+    metadata: {namespace: ($name | split("/")[0]), name: ($name | split("/")[1])},
+    data: ([$ARGS.positional[] | index("=") as $at | {(.[:$at]): (.[$at + 1:] | @base64)}] | add // {})}' --args "${data[@]}" >"$BATS_TEST_TMPDIR/objects/$(printf '%03d' "$number")-secret-${name/\//-}.json"
+}
+
+# Forgets an object, so that the next `serve` is without it.
+without() { # [NAMESPACE/]NAME
+  local name=$1
+  [[ $name == */* ]] || name=e2e/$name
+  rm -f "$BATS_TEST_TMPDIR/objects/"???-{,secret-}"${name/\//-}.json"
+}
+
+status() { # HOST PATH [CURL_OPTION...]
+  ask "$@" -o /dev/null -w '%{http_code}\n'
+}
+
+status_tls() { # HOST PATH [CURL_OPTION...]
+  ask_tls "$@" -o /dev/null -w '%{http_code}\n'
+}
+
+# Prints the status of each, with spaces between.
+statuses() { # HOST/PATH...   and perhaps, after --, CURL_OPTION...
+  local urls=()
+  while (($# > 0)) && [[ $1 != -- ]]; do urls+=("$1") && shift; done
+  for url in "${urls[@]}"; do status "${url%%/*}" "/${url#*/}" "${@:2}"; done | xargs
+}
+
+# Prints the values of a header of the answer, a line for each.
+header() { # NAME HOST PATH [CURL_OPTION...]
+  ask "${@:2}" -o /dev/null -D - | tr -d '\r' | sed -n "s/^$1: //Ip"
+}
+
+# Prints what the pod was asked: .method, .host, .uri, .header.NAME[0], .body.
+pod_gets() { # FILTER HOST PATH [CURL_OPTION...]
+  ask "${@:2}" | jq -r "$1"
+}
+
+number=0
