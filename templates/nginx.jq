@@ -5,6 +5,7 @@
 # $ENV:   HTTP_PORT, HTTPS_PORT, LISTEN_IPV6, PROXY_PROTOCOL, STATE_DIR
 
 include "features";
+include "feature-files";
 include "quoting";
 
 # input: an upstream / output: its block

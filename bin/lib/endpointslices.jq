@@ -5,7 +5,7 @@
 # output: a line for each that belongs to a Service: {slice: "namespace/name", service: "namespace/name",
 #         ports: {"name of a port": number}, ready: [address], ending: [address]}; IPv6 addresses in brackets, as in a
 #         URL; or {slice, service, fqdn: true} for one that has names instead of addresses
-# (jq 1.8 crashes if a file is included before the files that include it, too.)
+# (jq 1.8.2 crashes unless the program itself includes each file that one of its files includes, and after that one.)
 include "reachable";
 include "items";
 include "allow";

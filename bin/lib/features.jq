@@ -12,7 +12,8 @@
 # runs `set`, `if` and `return` in that order, before `limit_req`, `auth_basic` and other directives.
 #
 # Reading programs costs jq more than running them, so lib/features.bash leaves out each line that names a feature
-# which no Ingress uses. Every line that names one can therefore go alone, and names only one.
+# which no Ingress uses. Every line that names one can therefore go alone, and names only one. feature-files.jq lists
+# their files once more.
 import "features/access" as access;
 import "features/directives" as directives;
 

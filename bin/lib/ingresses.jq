@@ -16,8 +16,9 @@
 #
 # host "" is any host that no other server has. pathType is Exact, Prefix, or Default, which is ours and not the API's:
 # what no path of the host matches. $closed is a sentence if the Ingress must not be served (annotations.jq), else null.
-# (jq 1.8 crashes if a file is included before the files that include it, too.)
+# (jq 1.8.2 crashes unless the program itself includes each file that one of its files includes, and after that one.)
 include "annotations";
+include "networks";
 include "limits";
 include "ownership";
 include "items";

@@ -32,11 +32,12 @@
 #   location  what the model shows of a winner; if its Service has no ready pod, we answer
 #
 # and at each stage it may become a problem: {ingress, reason, message}. The certificates go a way of their own (tls.jq).
-# (jq 1.8 crashes if a file is included before the files that include it, too.)
+# (jq 1.8.2 crashes unless the program itself includes each file that one of its files includes, and after that one.)
 include "tls";
 include "limits";
 include "ownership";
 include "features";
+include "feature-files";
 include "allow";
 
 # input: anything / output: why a part of an Ingress is not served as it says
