@@ -5,7 +5,7 @@
 #         $class, $controller: which Ingresses are ours
 #         $ssl_redirect: "on" or "off", what counts for Ingresses that do not say it
 #         $policy: ANNOTATION_POLICY; $limits: LIMITS (limits.jq)
-# output: a line for each Ingress that is ours:
+# output: a line for each: {} if it is not ours, else
 #         {ingress: "namespace/name", created: its creationTimestamp,
 #          options: {protocol, set: {annotation: value}, protections: [annotation], share: [namespace]}   what all its claims have in common
 #          uses: [feature]                                                      which the annotations need (annotations.jq)
@@ -114,8 +114,8 @@ def digest($most):
 | default_is_ours($all) as $default
 | ($limits | limits) as $most
 | each_item("Ingress";
-    select(is_ours($ours; $default))
-    | if (.metadata.namespace | is_name) and (.metadata.name | is_name) then digest($most)
+    if is_ours($ours; $default) | not then {}
+    elif (.metadata.namespace | is_name) and (.metadata.name | is_name) then digest($most)
       else # the API server sees to it that names are names; nginx.conf has them, so that is not relied on
         problem("NameRefused"; "the Ingress with namespace \(.metadata.namespace | quoted) and name \(.metadata.name | quoted) is not served")
       end)

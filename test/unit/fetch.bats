@@ -57,6 +57,25 @@ digests_made() {
   done
 }
 
+# 150 Ingresses, of which some change, come, go, or change places.
+@test "of a long list of Ingresses only those that are new are digested, and the snapshot is as if all were" {
+  local many='.ingresses.items |= [range(150) as $i | .[$i % length] | .metadata.name += "-\($i)"]' edit
+  mkdir "$dir/known"
+  start_api rules "$many"
+  be_the_proxy
+  "$bin/fetch" "$dir/known" >/dev/null
+  for edit in '.ingresses.items[7, 149].spec.rules[0].host = "new.example"' '.ingresses.items |= .[3:] + .[:2]' '.ingresses.items[0].metadata.name = "a"' \
+    '.ingresses.items[5].metadata.annotations = {"nginx.ingress.kubernetes.io/auth-url": "\t\u0000\"\n"}' '.ingressClasses.items = []' '.ingresses.items |= .[:120]' .; do
+    cluster_is rules "$many | $edit"
+    "$bin/fetch" "$dir/known" >"$dir/new"
+    diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
+  done
+  cluster_is rules "$many | .ingresses.items[33].spec.rules[0].host = \"last.example\""
+  "$bin/fetch" "$dir/known" >"$dir/new"
+  assert_equal 1 "$(wc -l <"$dir/known/new-items")"
+  grep -q last.example "$dir/new"
+}
+
 @test "only the status of an Ingress being new, the snapshot is as before" {
   start_api rules
   be_the_proxy

@@ -1,0 +1,33 @@
+# known-items - of a long list, only the items that are new are digested
+#
+# A digest depends on its item alone. Beside 1,000 Ingresses, one that changes would cost the digest of them all, and
+# a namespace with thousands of hosts would cost everybody seconds.
+#
+# shellcheck shell=bash disable=SC2154 # folder is fetch's
+
+# Prints what COMMAND makes of each item: a line for each line. Of the items that it has seen before, it knows that.
+only_new_items() { # COMMAND... <ITEMS
+  local known=$folder/known
+  if ! is_long; then
+    "$@"
+    return
+  fi
+  if has_changed ingressclasses || [[ ! -e $known ]]; then : >"$known"; fi
+  : >"$folder/new-items"
+  tee "$folder/items" | awk -F '\t' -v new="$folder/new-items" '
+    FILENAME != "-" { known[$1] = $2; next }
+    $0 in known { print known[$0]; next }
+    { print ""; print >new }' "$known" - >"$folder/found"
+  "$@" <"$folder/new-items" >"$folder/new-digests"
+  awk -v new="$folder/new-digests" '
+    $0 == "" && (getline <new) <= 0 { missing = 1; exit }
+    { print }
+    END { exit missing || (getline <new) > 0 }' "$folder/found" | tee "$folder/digests"
+  paste "$folder/items" "$folder/digests" >"$known" # no line of JSON has a tab in it
+}
+
+# For a short list, all that takes longer than it saves.
+is_long() {
+  local hundredth=()
+  [[ -e $folder/digest/ingresses ]] && mapfile -s 99 -n 1 hundredth <"$folder/digest/ingresses" && ((${#hundredth[@]} > 0))
+}
