@@ -1,0 +1,79 @@
+# What holds for every row of annotations.json, whatever it is for.
+load helpers
+
+setup() { common_setup; }
+teardown() { common_teardown; }
+
+# Sets $dir/model.json and $dir/nginx.conf: of an Ingress for each row and each value on standard input (JSON strings).
+route_values() { # all|typed
+  cat >"$dir/values"
+  snapshot_of values --arg which "$1" --slurpfile table "$bin/lib/annotations.json" --slurpfile values "$dir/values" |
+    "$bin/route" >"$dir/model.json"
+  "$bin/render" <"$dir/model.json" >"$dir/nginx.conf"
+}
+
+@test "a payload in any annotation is refused: nothing of it reaches nginx.conf, and nginx takes the rest" {
+  route_values all <<'PAYLOADS'
+"pwned\"; return 200 \"pwned"
+"pwned;} location /pwned { return 200; }"
+"/pwned\n  return 200;"
+"pwned\u0000"
+"$pwned_variable"
+"${pwned_variable}"
+"pwned'"
+"\\pwned"
+"pwned\\"
+"http://pwned.example/\r\nX-Pwned: 1"
+"https://pwned.example/;}"
+"/pwned{"
+"pwned #"
+"~^pwned("
+"(?<pwned>.*)"
+"pwned|pwned) ("
+PAYLOADS
+  assert_json '.ingresses | length > 2000' true <"$dir/model.json"
+  assert_equal '' "$(sed -E 's/return 503 "[^"]*"//g' "$dir/nginx.conf" | grep -i pwned | head -n 3)"
+  "$bin/apply" test <"$dir/nginx.conf"
+  assert_json '[.servers[] | select(.host == "plain.example").locations[].status] | unique' '[null]' <"$dir/model.json"
+}
+
+@test "a value that no annotation takes closes the Ingress if it protects, and is a problem else" {
+  route_values typed <<<'"no value at all: {;}\""'
+  jq -r 'to_entries[] | select(.value.type and .value.alias == null) | "\(.key) \(.value.class)"' "$bin/lib/annotations.json" >"$dir/rows"
+  (($(wc -l <"$dir/rows") >= 9))
+  while read -r name class; do
+    local reason=AnnotationRefused status=null
+    [[ $class != @(protective|switch) ]] || reason=ProtectionNotAvailable status=503
+    assert_row "[\"$reason\"]" "$(jq -c --arg name "demo/$name-0" '[.problems[] | select(.ingress == $name).reason]' "$dir/model.json")" "$name"
+    assert_row "[$status]" "$(jq -c --arg name "demo/$name-0" '[.servers[].locations[] | select(.ingress == $name and .path == "/").status] | unique' "$dir/model.json")" "$name"
+  done <"$dir/rows"
+}
+
+@test "an Ingress without annotations is rendered as if no other had any" {
+  local values
+  for values in '' '"true" "1" "/" "10.0.0.1" "a"'; do
+    route_values all <<<"$values"
+    sed -n '/server_name "plain.example"/,/^  }/p' "$dir/nginx.conf" >>"$dir/servers"
+  done
+  assert_equal 2 "$(grep -c proxy_pass "$dir/servers")"
+  assert_equal 1 "$(grep proxy_pass "$dir/servers" | sort -u | wc -l)"
+}
+
+@test "only the features in use are loaded, and one that is used but not loaded is an error, never an open path" {
+  export features_in_use=$dir/in-use
+  source "$bin/lib/features.bash"
+  route_values all <<<'"10.0.0.1"'
+  snapshot_of values --arg which typed --slurpfile table "$bin/lib/annotations.json" --slurpfile values "$dir/values" >"$dir/snapshot"
+  snapshot rules >"$dir/plain"
+  choose_features <"$dir/plain"
+  refute_contains "$(<"$features_in_use/features.jq")" 'access::'
+  "$bin/route" <"$dir/plain" | "$bin/render" >/dev/null
+  run "$bin/route" <"$dir/snapshot"
+  assert_equal 1 "$status"
+  assert_contains "$output" 'these features are not loaded: access'
+  run "$bin/render" <"$dir/model.json"
+  assert_equal 1 "$status"
+  choose_features <"$dir/snapshot"
+  assert_contains "$(<"$features_in_use/features.jq")" 'access::'
+  cmp <("$bin/route" <"$dir/snapshot") <(features_in_use='' "$bin/route" <"$dir/snapshot")
+}
