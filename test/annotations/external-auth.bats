@@ -128,7 +128,7 @@ auth=http://auth.e2e.svc.cluster.local
   ingress some some.example / red "auth-url=$auth/check?header=Set-Cookie:a=1"
   ingress always always.example / red "auth-url=$auth/check?header=Set-Cookie:a=1" auth-always-set-cookie=true
   ingress never never.example / red "auth-url=$auth/check?header=Set-Cookie:a=1" auth-always-set-cookie=false
-  ingress many many.example / red "auth-url=$auth/check?header=Set-Cookie:a=1;%20Expires=Wed,%2021%20Oct%202037%2007:28:00%20GMT;%20Path=/&header=Set-Cookie:b=2&header=Set-Cookie:c=3"
+  ingress many many.example / red "auth-url=$auth/check?header=Set-Cookie:a=1%3B%20Expires=Wed,%2021%20Oct%202037%2007:28:00%20GMT%3B%20Path=/&header=Set-Cookie:b=2&header=Set-Cookie:c=3"
   serve
   assert_equal 'a=1' "$(header Set-Cookie some.example /)"
   assert_equal 'b=2 a=1' "$(header Set-Cookie some.example '/?header=Set-Cookie:b=2' | xargs)"
