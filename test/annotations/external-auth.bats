@@ -34,9 +34,12 @@ auth=http://auth.e2e.svc.cluster.local
   ingress address address.example / red auth-url=http://192.0.2.1/check
   ingress local local.example / red auth-url=http://127.0.0.1:8080/
   ingress bare bare.example / red auth-url=http://auth/
+  ingress by-ip by-ip.example / red "auth-url=http://$(cluster_address auth)/check?status=401"
+  ingress foreign-ip foreign-ip.example / red "auth-url=http://$(cluster_address other/red)/"
   serve
   assert_equal '200 200 200 200 403' "$(statuses {full,short,shortest,secure,secure-shut}.example/)"
   assert_equal '503 503 503 503 503 503 503' "$(statuses {foreign,missing,port,unknown,address,local,bare}.example/)"
+  assert_equal '401 503' "$(statuses {by-ip,foreign-ip}.example/)"
   assert_contains "$(problems)" 'e2e/unknown: closed, because its protection is not available here: "auth.somewhere.example" is neither a host with rules of namespace e2e, nor a Service there or in SHARED_NAMESPACES'
   assert_contains "$(problems)" 'ProtectionNotAvailable: e2e/foreign: closed, because its protection is not available here: Service other/red is in a namespace that is neither'
 }
@@ -59,8 +62,8 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal 'red auth' "$(who_answers app.example /) $(who_answers app.example /oauth2/start)"
   assert_equal alice "$(pod_gets '.header["X-User"][0]' app.example / -H 'X-User: mallory')"
   assert_equal '503 503 503 503' "$(statuses {nobody,near,gone,bare}.example/)"
-  assert_contains "$(ask near.example /)" '/oauth2/auth of host near.example is itself behind auth-url'
-  assert_contains "$(ask gone.example /)" 'no pod serves /oauth2/auth of host gone.example'
+  assert_contains "$(ask near.example /)" 'no rule without auth-url serves /oauth2/auth of host near.example'
+  assert_contains "$(ask gone.example /)" 'no rule without auth-url serves /oauth2/auth of host gone.example'
 }
 
 @test "the service is told what nginx knows and what the client's own headers say, but gets no body, nor what a client may not say" {
@@ -160,7 +163,8 @@ auth=http://auth.e2e.svc.cluster.local
   ingress fine fine.example / red "auth-url=$auth/check" auth-keepalive=many auth-keepalive-share-vars=maybe 'auth-cache-key=a b' auth-keepalive-requests=x auth-keepalive-timeout=1s enable-global-auth=false
   ingress negative negative.example / red "auth-url=$auth/check" auth-keepalive=-1
   serve
-  assert_equal 503 "$(statuses $(printf 'wrong-%s.example/ ' $(seq "$name")) | tr ' ' '\n' | sort -u)"
+  readarray -t wrong < <(seq -f 'wrong-%.0f.example/' "$name")
+  assert_equal 503 "$(statuses "${wrong[@]}" | tr ' ' '\n' | sort -u)"
   assert_equal '200 200' "$(statuses {fine,negative}.example/)"
   assert_equal 5 "$(problems | grep -c AnnotationRefused)"
   assert_equal "$name" "$(problems | grep -c ProtectionNotAvailable)"
@@ -177,4 +181,55 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal 'https://signed.example/x' "$(ask_tls signed.example /x | jq -r '.header["X-Asked"][0] | fromjson | .header["X-Original-Url"][0]')"
   assert_equal '200 403' "$(status signed.example / -I) $(status secure.example / -I)"
   assert_equal 403 "$(status secure.example /websocket -H 'Connection: Upgrade' -H 'Upgrade: websocket' -H 'Sec-WebSocket-Version: 13' -H 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==')"
+}
+
+@test "a Service of another namespace is asked only if SHARED_NAMESPACES has that one" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier has settings of its own'
+  ingress central central.example / red 'auth-url=http://red.other.svc.cluster.local/check?status=202&header=X-User:alice' auth-response-headers=X-User
+  ingress other/login login.example / red
+  ingress host host.example / red 'auth-url=https://login.example/check?status=401'
+  serve
+  assert_equal '503 503' "$(statuses {central,host}.example/)"
+  SHARED_NAMESPACES=third,other serve
+  assert_equal '200 401' "$(statuses {central,host}.example/)"
+  assert_equal alice "$(pod_gets '.header["X-User"][0]' central.example /)"
+  SHARED_NAMESPACES=o run "$bin/settings"
+  assert_equal 0 "$status"
+  SHARED_NAMESPACES='other, third' run "$bin/settings"
+  assert_equal 2 "$status"
+}
+
+@test "a trusted proxy's word about who the client is does not count where a service says it" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier has settings of its own'
+  ingress asks asks.example / red "auth-url=$auth/asked?header=X-Auth-Request-User:alice" auth-response-headers=X-Auth-Request-User,X-Auth-Request-Email,X-Asked
+  ingress plain plain.example / red
+  TRUSTED_PROXIES=127.0.0.1 serve
+  local said=(-H 'X-Auth-Request-User: eve' -H 'X-Auth-Request-Email: eve' -H 'X-Auth-Request-Groups: staff' -H 'X-Original-URL: http://evil/' -H 'X-Forwarded-Proto: https')
+  assert_equal '[["alice"],null,["staff"]]' "$(pod_gets '[.header["X-Auth-Request-User", "X-Auth-Request-Email", "X-Auth-Request-Groups"]] | tojson' asks.example / "${said[@]}")"
+  assert_equal '[["eve"],["eve"]]' "$(pod_gets '[.header["X-Auth-Request-User", "X-Auth-Request-Email"]] | tojson' plain.example / "${said[@]}")"
+  assert_equal '["https://asks.example/"]' "$(pod_gets '.header["X-Asked"][0] | fromjson | .header["X-Original-Url"] | tojson' asks.example / "${said[@]}")"
+  assert_equal "$(sed -nE 's/^ *proxy_set_header ([^ ]+) "".*/\1/p' "$templates/proxy-headers.conf")" "$(jq -r '.[]' "$bin/lib/features/dropped-headers.json")"
+}
+
+@test "a service without a ready pod, or one that is gone, closes the path" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier can do so to a pod'
+  ingress asks asks.example / red "auth-url=$auth/check"
+  ingress own own.example / red 'auth-url=https://$host/oauth2/auth'
+  ingress proxy own.example /oauth2 auth
+  serve
+  assert_equal '200 200' "$(statuses {asks,own}.example/)"
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq '.endpointSlices.items[2].endpoints = []' | serve_lists
+  assert_equal '503 503' "$(statuses {asks,own}.example/)"
+  assert_equal 'closed, because its protection is not available here: Service e2e/auth has no ready endpoint: path / of Ingress e2e/asks.' "$(ask asks.example /)"
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq '.endpointSlices.items[2].endpoints[0].addresses = ["127.77.0.9"]' | serve_lists
+  assert_equal 500 "$(statuses {asks,own}.example/ | tr ' ' '\n' | sort -u)"
+  assert_equal 500 "$(for _ in {1..250}; do printf 'url = "http://127.0.0.1:%s/"\noutput = /dev/null\n' "$HTTP_PORT"; done | curl -s -K - -H 'Host: asks.example' -w '%{http_code}\n' | sort -u)"
+}
+
+@test "the location in which nginx asks is out of every client's reach" {
+  ingress asks asks.example / red "auth-url=$auth/check?status=401"
+  ingress open asks.example /open red
+  serve
+  assert_equal '401 401 401 401' "$(statuses asks.example/{nginx-asks,nginx-asks/1,%6eginx-asks/1,//nginx-asks/1})"
+  assert_equal '400' "$(status asks.example / --request-target nginx-asks/1)"
 }

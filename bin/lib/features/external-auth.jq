@@ -24,6 +24,9 @@ import "features/dropped-headers" as $dropped;
 # output: the name of an Ingress's, Service's namespace: "demo/apple" => "demo"
 def namespace: split("/")[0];
 
+# input: a claim or location / output: its {annotation: value}; $options are those of the model
+def annotations($options): if .options then $options[.options - 1] else {} end;
+
 # --- claims: who is asked
 
 # input: an auth-url / output: {scheme, host, port, path}
@@ -39,24 +42,40 @@ def service_named($addresses):
   | $addresses[ltrimstr("[") | rtrimstr("]")]
     // ([capture("\\A(?<name>[a-z0-9-]+)\\.(?<namespace>[a-z0-9-]+)(\\.svc(\\.cluster\\.local\\.?)?)?\\z")] | if . == [] then null else .[0] | "\(.namespace)/\(.name)" end);
 
+# input: a claim or location / output: whether it serves $path; $options are those of the model
+#
+# With these annotations, a path is a regular expression (without regard to case).
+def serves($path; $options):
+  annotations($options) as $set
+  | .path as $own
+  | if .pathType == "Exact" then $path == $own
+    elif $set["use-regex"] or $set["rewrite-target"] then try ($path | test("\\A(\($own))"; "i")) catch false
+    else $own == "/" or $path == $own or ($path | startswith($own + "/"))
+    end;
+
 # input: a claim's auth-url / output: whom nginx asks, or {wrong: why nobody}
 #
 #   {host: ""}             the host of the Ingress itself, by its own rules     https://$host/oauth2/auth
 #   {host: "a.example"}    another host, with rules of the namespace            https://a.example/oauth2/auth
 #   {upstream, ...}        a Service                                            http://auth.demo.svc.cluster.local/check
 #
-# Namespaces are the Ingress's own and those of SHARED_NAMESPACES. $hosts is {host: {namespace: true}}.
+# Namespaces are the Ingress's own and those of SHARED_NAMESPACES. $hosts is {host: [claim]}. Only the model says for
+# certain who serves a host's path: so it is looked up once more there.
 def target($claim; $context; $addresses; $hosts; answer):
+  def by_rules($host; $shown):
+    (.path | split("?")[0]) as $path
+    | if any($hosts[$host][]?; (annotations($context.options)["auth-url"] | not) and serves($path; $context.options)) then {host: $shown}
+      else {wrong: "no rule without auth-url serves \($path) of host \($host)"}
+      end;
   url as $url
   | ([$claim.ingress | namespace] + $context.shared) as $namespaces
   | ($url | service_named($addresses)) as $service
-  | if $url.host | startswith("$") then {host: ""}
-    elif $url.host == $claim.host then {host: ""}
+  | if ($url.host | startswith("$")) or $url.host == $claim.host then $url | by_rules($claim.host; "")
     elif $service and any($namespaces[]; . == ($service | namespace)) and $context.services[$service] then
       {service: $service, port: $url.port, protocol: (if $url.scheme == "https" then "HTTPS" else null end)}
       | answer
       | if .upstream then . else {wrong: .message} end
-    elif any($namespaces[] as $namespace | $hosts[$url.host][$namespace]; .) then {host: $url.host, $namespaces}
+    elif any($hosts[$url.host][]? | .ingress | namespace; IN($namespaces[])) then $url | by_rules($url.host; $url.host) + {$namespaces}
     elif $service and any($namespaces[]; . == ($service | namespace)) then {wrong: "Service \($service) does not exist"}
     elif $service and $context.services[$service] then
       {wrong: "Service \($service) is in a namespace that is neither the Ingress's own nor one of SHARED_NAMESPACES"}
@@ -88,11 +107,11 @@ def is_asked: any(keys[]; startswith("auth-url") or IN("auth-method", "auth-sign
 # input: [answered claim, the oldest Ingress first] / output: the same, with .asks: whom nginx asks; or closed
 def claims($context; answer):
   ([$context.services[] | .service as $service | .addresses[]? | {(.): $service}] | add // {}) as $addresses
-  | (reduce (.[] | select(.upstream)) as $claim ({}; .[$claim.host][$claim.ingress | namespace] = true)) as $hosts
+  | (reduce (.[] | select(.upstream)) as $claim ({}; .[$claim.host] += [$claim])) as $hosts
   | ([.[] | select(.options) | $context.options[.options - 1]["auth-response-headers"][]? | ascii_downcase]
      | reduce .[] as $name ({}; if length < 50 then .[$name] = true else . end)) as $known
   | map(
-      (if .upstream and .options then $context.options[.options - 1] else {} end) as $set
+      (if .upstream then annotations($context.options) else {} end) as $set
       | if $set | is_asked | not then .
         elif $set["auth-url"] == null then closed("\([$set | keys[] | select(startswith("auth-"))][0]) needs auth-url, which says who is asked")
         else
@@ -106,17 +125,6 @@ def claims($context; answer):
         end);
 
 # --- model
-
-# input: a location / output: whether it serves $path; $options are those of the model
-#
-# With these annotations, a path is a regular expression (without regard to case).
-def serves($path; $options):
-  (if .options then $options[.options - 1] else {} end) as $set
-  | .path as $own
-  | if .pathType == "Exact" then $path == $own
-    elif $set["use-regex"] or $set["rewrite-target"] then try ($path | test("\\A(\($own))"; "i")) catch false
-    else $own == "/" or $path == $own or ($path | startswith($own + "/"))
-    end;
 
 # input: [location], in match order / output: the one that serves $path
 #
