@@ -170,13 +170,16 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal "$name" "$(problems | grep -c ProtectionNotAvailable)"
 }
 
-@test "the question is asked before the pod of a host with lists of addresses, over HTTPS, by HEAD, and for WebSockets" {
+@test "the question is asked after lists of addresses and redirects, and for pods that speak TLS or gRPC, HEAD and WebSockets" {
   ingress list list.example / red "auth-url=$auth/check" denylist-source-range=0.0.0.0/0,::/0
   ingress secure secure.example / red:443 "auth-url=$auth/check?status=403" backend-protocol=HTTPS
   ingress signed signed.example / red:443 "auth-url=$auth/asked" backend-protocol=HTTPS auth-response-headers=X-Asked
+  ingress grpc grpc.example / red "auth-url=$auth/check?status=403" backend-protocol=GRPC auth-response-headers=X-User
+  ingress grpc-in grpc-in.example / red "auth-url=$auth/check" backend-protocol=GRPC
   ingress redirect redirect.example / red "auth-url=$auth/check?status=401" force-ssl-redirect=true
   serve
   assert_equal '403 403 200 308' "$(statuses {list,secure,signed,redirect}.example/)"
+  assert_equal '403 502' "$(statuses {grpc,grpc-in}.example/)" # the pod speaks none
   assert_equal 401 "$(status_tls redirect.example /)"
   assert_equal 'https://signed.example/x' "$(ask_tls signed.example /x | jq -r '.header["X-Asked"][0] | fromjson | .header["X-Original-Url"][0]')"
   assert_equal '200 403' "$(status signed.example / -I) $(status secure.example / -I)"
@@ -229,7 +232,9 @@ auth=http://auth.e2e.svc.cluster.local
 @test "the location in which nginx asks is out of every client's reach" {
   ingress asks asks.example / red "auth-url=$auth/check?status=401"
   ingress open asks.example /open red
+  ingress second asks.example /second red "auth-url=$auth/check?status=403"
   serve
   assert_equal '401 401 401 401' "$(statuses asks.example/{nginx-asks,nginx-asks/1,%6eginx-asks/1,//nginx-asks/1})"
+  assert_equal '200 403 403' "$(statuses asks.example/{open,second,second/nginx-asks/1})"
   assert_equal '400' "$(status asks.example / --request-target nginx-asks/1)"
 }

@@ -178,13 +178,12 @@ def question_header:
   | (told | to_entries[] | "      proxy_set_header \(.key) \"\(.value)\";"),
     ((of_the_request, dropped_headers) | select($told[ascii_downcase] | not) | "      proxy_set_header \(.) \"\";");
 
-# input: {annotation: value} / output: the location in which nginx asks; $who is {upstream, protocol}, $number that of the options
-def question($who; $number):
-  "      location = nginx-asks/\($number) { internal; "
-  + (if .["auth-method"] then "proxy_method \(.["auth-method"]); " else "" end)
+# input: {annotation: value} / output: what nginx asks; $who is {upstream, protocol}
+def question($who):
+  (if .["auth-method"] then "proxy_method \(.["auth-method"]); " else "" end)
   + "proxy_read_timeout \(.["proxy-read-timeout"] // 60)s; "
   + (if $who.protocol == "HTTPS" then "proxy_ssl_name \($who.upstream | split(".")[:2] | join(".") + ".svc" | string); " else "" end)
-  + "proxy_pass \("\(if $who.protocol == "HTTPS" then "https" else "http" end)://\($who.upstream)\(.["auth-url"] | url.path)" | string_with_variables); }";
+  + "proxy_pass \("\(if $who.protocol == "HTTPS" then "https" else "http" end)://\($who.upstream)\(.["auth-url"] | url.path)" | string_with_variables);";
 
 # input: a server / output: the same, with locations in which nginx asks, and .who: whom, or .nobody: why not, in those that ask
 def with_questions($header; $locations; $upstreams; $options):
@@ -194,11 +193,14 @@ def with_questions($header; $locations; $upstreams; $options):
         asked($host; $locations; $upstreams; $options) as $who
         | if $who.wrong then .nobody = $who.wrong else .who = $who end
       else . end)
-  | [.locations[] | select(.who) | {options, who}] as $who
-  | if $who == [] then .
-    else
-      .lines += ["    location nginx-asks/ {", "      internal;", "      error_page 599 /;", "      proxy_pass_request_body off;", $header[],
-        ($who | unique_by(.options)[] | .options as $number | .who as $one | $options[$number - 1] | question($one; $number)), "    }"]
+  | . as $server
+  | [.locations[] | select(.who) | {options, question: (.who as $who | annotations($options) | question($who))}]
+  | unique_by(.options) as $questions
+  | ["      internal;", "      error_page 599 /;", "      proxy_pass_request_body off;", $header[]] as $common
+  | $server
+  | if $questions == [] then .
+    elif ($questions | length) == 1 then .lines += ["    location = nginx-asks/\($questions[0].options) {", $common[], "      \($questions[0].question)", "    }"]
+    else .lines += ["    location nginx-asks/ {", $common[], ($questions[] | "      location = nginx-asks/\(.options) { internal; \(.question) }"), "    }"]
     end;
 
 # input: the name of a header / output: what it is in the name of a variable: X-User => x_user
@@ -207,7 +209,9 @@ def as_variable: ascii_downcase | gsub("-"; "_");
 # input: [[number of options, {annotation: value}]] of those with auth-url / output: lines for each header that a service answers for the pod
 #
 # Where it is asked for, it is the service's; elsewhere as before: the client's, or nobody's, or what a trusted proxy says.
-def header_lines($trusting):
+# For gRPC, nginx's table of names is nearly full (proxy-headers.conf): so there it has only what pods that speak it are
+# to get; $grpc are the numbers of their options.
+def header_lines($trusting; $grpc):
   (reduce dropped_headers as $name ({}; .[$name | ascii_downcase] = true)) as $dropped
   | [.[] | .[0] as $number | .[1]["auth-response-headers"][]? | {$number, name: ., variable: as_variable}]
   | group_by(.variable)[]
@@ -219,7 +223,11 @@ def header_lines($trusting):
     "    default \(if $is_said then "$believed_\($variable)" elif $dropped[$name | ascii_downcase] then "\"\"" else "$http_\($variable)" end);",
     (map(.number) | unique[] | "    \(.) $answered_\($variable);"),
     "  }",
-    if $is_said then empty else "  proxy_set_header \($name) $passed_\($variable);", "  grpc_set_header \($name) $passed_\($variable);" end;
+    if $is_said then empty
+    else
+      "  proxy_set_header \($name) $passed_\($variable);",
+      if any(.[]; .number | IN($grpc[])) then "  grpc_set_header \($name) $passed_\($variable);" else empty end
+    end;
 
 # input: an auth-signin with its parameter, {auth-signin, auth-signin-redirect-param} / output: the URL for the client, for nginx
 def sign_in_page:
@@ -265,7 +273,7 @@ def sign_in_lines:
 # input: [[number of options, {annotation: value}]] of those with auth-url / output: lines for the http block
 #
 # nginx joins several cookies with commas, which browsers do not understand: so they are taken apart, up to four.
-def http_lines($trusting):
+def http_lines($trusting; $grpc):
   def cookie($from; $number):
     "  map \($from) $auth_cookie_\($number) { \"~^(?<one_cookie>.+?), [^ ;,=]+=\" $one_cookie; default \($from); }",
     "  map \($from) $auth_cookies_\($number + 1) { \"~^.+?, (?<other_cookies>[^ ;,=]+=.*)$\" $other_cookies; }",
@@ -281,7 +289,7 @@ def http_lines($trusting):
   "  }",
   "  map \"$auth_always $status\" $auth_cookies_1 { \"~^(1 .*| (20[0146]|30[123478]))$\" $auth_cookies; }",
   cookie("$auth_cookies_1"; 1), cookie("$auth_cookies_2"; 2), cookie("$auth_cookies_3"; 3), cookie("$auth_cookies_4"; 4),
-  header_lines($trusting),
+  header_lines($trusting; $grpc),
   sign_in_lines,
   "";
 
@@ -293,7 +301,8 @@ def model:
   | [question_header] as $header
   | .servers |= map(if any(.locations[]; .asks) then with_questions($header; $locations; $upstreams; $options) else . end)
   | ([.servers[].locations[] | select(.who).options] | unique | map([., $options[. - 1]])) as $asking
-  | if $asking == [] then . else .lines += [$asking | http_lines($ENV.TRUSTED_PROXIES != "" and $ENV.PROXY_PROTOCOL == "off")] end;
+  | [.servers[].locations[] | select(.who and (.protocol // "" | startswith("GRPC"))).options] as $grpc
+  | if $asking == [] then . else .lines += [$asking | http_lines($ENV.TRUSTED_PROXIES != "" and $ENV.PROXY_PROTOCOL == "off"; $grpc)] end;
 
 # --- location
 
