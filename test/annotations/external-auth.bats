@@ -186,6 +186,16 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal 403 "$(status secure.example /websocket -H 'Connection: Upgrade' -H 'Upgrade: websocket' -H 'Sec-WebSocket-Version: 13' -H 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==')"
 }
 
+@test "auth-url does not get past what protects a path that another namespace has on the same host" {
+  ingress mine mine.example / red bash-ingress.local/share-host-with=other
+  ingress other/open mine.example /open red
+  ingress other/shut mine.example /shut red denylist-source-range=0.0.0.0/0,::/0
+  ingress by-open mine.example /by-open red 'auth-url=https://$host/open?status=403'
+  ingress by-shut mine.example /by-shut red 'auth-url=https://$host/shut'
+  serve
+  assert_equal '200 200 403 403 503' "$(statuses mine.example/{,open,shut,by-open,by-shut})"
+}
+
 @test "a Service of another namespace is asked only if SHARED_NAMESPACES has that one" {
   [[ ${TIER-unit} == unit ]] || skip 'only the unit tier has settings of its own'
   ingress central central.example / red 'auth-url=http://red.other.svc.cluster.local/check?status=202&header=X-User:alice' auth-response-headers=X-User

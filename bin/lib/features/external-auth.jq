@@ -70,7 +70,7 @@ def target($claim; $context; $addresses; $hosts; answer):
   url as $url
   | ([$claim.ingress | namespace] + $context.shared) as $namespaces
   | ($url | service_named($addresses)) as $service
-  | if ($url.host | startswith("$")) or $url.host == $claim.host then $url | by_rules($claim.host; "")
+  | if ($url.host | startswith("$")) or $url.host == $claim.host then $url | by_rules($claim.host; "") + {$namespaces}
     elif $service and any($namespaces[]; . == ($service | namespace)) and $context.services[$service] then
       {service: $service, port: $url.port, protocol: (if $url.scheme == "https" then "HTTPS" else null end)}
       | answer
@@ -132,6 +132,9 @@ def claims($context; answer):
 def location_of($path; $options): first(.[] | select(serves($path; $options)));
 
 # input: a location with .asks / output: {upstream, protocol} of whom nginx asks, or {wrong: why nobody}
+#
+# What protects that path itself does not count for the question: so if another namespace has it, it must have no
+# annotations.
 def asked($host; $locations; $upstreams; $options):
   .asks as $asks
   | if $asks.upstream then $asks
@@ -142,7 +145,7 @@ def asked($host; $locations; $upstreams; $options):
       | if .upstream == null then {wrong: "no pod serves \($path) of host \($host)"}
         elif .asks then {wrong: "\($path) of host \($host) is itself behind auth-url"}
         elif .protocol // "" | startswith("GRPC") then {wrong: "\($path) of host \($host) speaks gRPC"}
-        elif $asks.namespaces and (any($asks.namespaces[] == (.ingress | namespace); .) | not) then {wrong: "\($path) of host \($host) is another namespace's"}
+        elif (.ingress | namespace | IN($asks.namespaces[]) | not) and ($asks.host != "" or .options) then {wrong: "\($path) of host \($host) is another namespace's"}
         else {upstream, protocol, service}
         end
     end
