@@ -252,7 +252,7 @@ def encoding:
   "[A-Za-z0-9._~$\\x80-\\xff-]" as $plain
   | "[^A-Za-z0-9._~$\\x80-\\xff -]" as $special
   | ("!\"#%&'()*+,/:;<=>?@[\\]^`{|}" | [explode[] | [.] | implode | "\(.)\(if . == "'" then "%27" elif IN("!", "(", ")", "*") then {"!": "%21", "(": "%28", ")": "%29", "*": "%2A"}[.] else @uri end)"] | add | gsub("(?<c>[\"\\\\])"; "\\\(.c)")) as $codes
-  | [range(1; 17) | "(?:(?<uri_special_\(.)>\($special))(?=[^ ]* [^ ]*?\\k<uri_special_\(.)>(?<uri_code_\(.)>%[0-9A-F]{2})))?+(?<uri_plain_\(.)>\($plain)*+)"] as $groups
+  | [range(1; 17) | "(?:(?<uri_special_\(.)>\($special))(?=[^ ]*+ [^ ]*?\\k<uri_special_\(.)>(?<uri_code_\(.)>%[0-9A-F]{2})))?+(?<uri_plain_\(.)>\($plain)*+)"] as $groups
   | (range(1; 5) | "  map \"\(if . == 1 then " $request_uri" else "$uri_after_\(. - 1)" end) \($codes)\" $uri_after_\(.) {",
       "    \"~^(?<uri_done>[^ ]*) (?<uri_plain_0>\($plain)*+)\($groups | add)(?<uri_rest>[^ ]*) \" \"$uri_done$uri_plain_0\([range(1; 17) | "$uri_code_\(.)$uri_plain_\(.)"] | add) $uri_rest\";",
       "  }"),
