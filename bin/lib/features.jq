@@ -1,7 +1,7 @@
 # What annotations can ask for: the list of the features. Each is a file in features/, with up to three hooks:
 #
 #   claims    [answered claim, the oldest Ingress first] => the same, with others, fewer, or closed ones   (in route.jq)
-#             $context: {options: [{annotation: value}], secrets, services}. A claim's own are $context.options[.options - 1].
+#             $context: {options: [{annotation: value}], secrets, services, shared: [namespace]}. A claim's own are $context.options[.options - 1].
 #             answer: input {service, port, protocol} / output: the same with upstream, or with status, reason and message;
 #             what is put into the claim's .also has an upstream of its own; .balance goes to its upstream in the model
 #   model     model => the same with lines for nginx.conf: in .lines for the http block, and in the .lines of a server or
@@ -15,11 +15,13 @@
 # which no Ingress uses. Every line that names one can therefore go alone, and names only one. feature-files.jq lists
 # their files once more.
 import "features/access" as access;
+import "features/external-auth" as external_auth;
 import "features/directives" as directives;
 
 # output: [feature that this file has]
 def loaded: [
   "access",
+  "external-auth",
   "directives",
   "" ];
 
@@ -31,12 +33,15 @@ def all_loaded:
 # input: [answered claim, the oldest Ingress first] / output: the same, as the features change it
 def feature_claims($context; answer):
   ($context | all_loaded) as $_
-  | .;
+  | .
+  | external_auth::claims($context; answer) # "external-auth", which is no name for jq
+  ;
 
 # input: a location with .host and .set / output: directives for its block
 def feature_location:
   ""
   + access::location
+  + external_auth::location # "external-auth"
   + directives::location
   ;
 
@@ -46,6 +51,7 @@ def with_features:
   else
     all_loaded
     | access::model
+    | external_auth::model # "external-auth"
     | .options as $options
     | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location else . end))
   end;

@@ -9,3 +9,16 @@ def harmless:
 
 # input: text / output: a quoted nginx string
 def string: "\"\(harmless)\"";
+
+# output: variables that annotations may use, by ingress-nginx's names, and those of nginx.conf that hold such a value
+def variables: {
+  "$host": "host", "$http_host": "request_host", "$best_http_host": "request_host", "$forwarded_host": "client_host",
+  "$scheme": "client_scheme", "$pass_access_scheme": "client_scheme", "$request_method": "request_method", "$remote_addr": "remote_addr",
+  "$request_uri": "request_uri", "$escaped_request_uri": "escaped_request_uri"
+};
+
+# input: text / output: a quoted nginx string in which these variables count; any other "$" is "?"
+def string_with_variables:
+  variables as $variables
+  | [match("\\$[a-z_]*|[^$]+"; "g").string | if $variables[.] then "${\($variables[.])}" else harmless end]
+  | "\"\(add // "")\"";

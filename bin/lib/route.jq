@@ -5,7 +5,7 @@
 #         {certificate: "namespace/name", ...} that `certificates` prints, {problem}; and last {whole: true}
 # args:   $quarantine: [{"namespace/name of an Ingress": {digest, message}, ...}]: those that nginx rejects
 #         $default_secret: "namespace/name" of the Secret for hosts without a certificate, or ""
-#         $ownership, $limits: HOST_OWNERSHIP (ownership.jq) and LIMITS (limits.jq)
+#         $ownership, $limits, $shared: HOST_OWNERSHIP (ownership.jq), LIMITS (limits.jq) and SHARED_NAMESPACES
 # output: {
 #   ingresses: ["namespace/name" of each that is ours],
 #   servers: [{host, locations: [{path, pathType, ingress, service, port, upstream}               served by pods
@@ -194,7 +194,7 @@ def location($ready):
 # claim, answered, winner, location
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
     ($within_limits[] | claims($numbers) | answered($services)) ]
-| feature_claims({$features, $options, $secrets, $services}; answered($services)) as $claims
+| feature_claims({$features, $options, $secrets, $services, shared: ($shared | split(","))}; answered($services)) as $claims
 | ($claims | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts # a host stays its owner's, even in quarantine
 | [$hosts[].claims | if $quarantined == [] then . else map(select($is_quarantined[.ingress // ""] | not)) end | select(. != []) | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners

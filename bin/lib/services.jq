@@ -1,7 +1,7 @@
 # The digest of the Services: their ports.
 #
 # input:  the items of a ServiceList, one on each line (jq -n -R)
-# output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT}, names: {"web": PORT}}}
+# output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT}, names: {"web": PORT}}, addresses: [its own]}
 #         with PORT {port: number, name, protocol}; or {service, external: true} for an ExternalName
 include "items";
 
@@ -18,4 +18,5 @@ def ports:
 each_item("Service";
   if .spec.type == "ExternalName" then {service: key, external: true}
   else {service: key, ports: ([.spec.ports[]? | port] | ports)}
+    + ([.spec.clusterIPs[]? | select(. != "None")] | if . == [] then {} else {addresses: .} end)
   end)

@@ -30,6 +30,13 @@ ask_tls() { # HOST PATH [CURL_OPTION...]
   curl -sk --path-as-is --max-time 10 --connect-to "$1:443:$(tls_address)" "${@:3}" "https://$1$2"
 }
 
+# Prints the address that the cluster gave a Service.
+cluster_address() { # [NAMESPACE/]NAME
+  local name=$1
+  [[ $name == */* ]] || name=e2e/$name
+  kubectl -n "${name%/*}" get service "${name#*/}" -o jsonpath='{.spec.clusterIP}'
+}
+
 # Prints the Service whose pod answers, or the status code if nginx itself does.
 who_answers() { # HOST PATH [CURL_OPTION...]
   local answer pod

@@ -25,7 +25,7 @@ cluster_with_pods() { # [OBJECT...]
     | {
         ingresses: {items: [.[] | select(.kind == "Ingress")] | to_entries | map(.value + {metadata: (.value.metadata + {creationTimestamp: (.key + 946684800 | todate)})})},
         ingressClasses: {items: []}, terminatingNamespaces: {items: []},
-        services: {items: [$services[] | {metadata: ., spec: {type: "ClusterIP", ports: [$ports[] | {name: .[0], port: .[1], targetPort: .[2]}]}}]},
+        services: {items: [$services | to_entries[] | .key as $number | .value | {metadata: ., spec: {type: "ClusterIP", clusterIPs: ["10.96.0.\($number + 1)"], ports: [$ports[] | {name: .[0], port: .[1], targetPort: .[2]}]}}]},
         endpointSlices: {items: [$services | to_entries[] | {
           metadata: (.value | {namespace, name: "\(.name)-1", labels: {"kubernetes.io/service-name": .name}}), addressType: "IPv4",
           ports: [$ports[] | {name: .[0], port: .[2], protocol: "TCP"}],
@@ -40,6 +40,16 @@ serve() {
 
 ask_tls() { # HOST PATH [CURL_OPTION...]
   curl -sk --path-as-is --max-time 10 --connect-to "$1:443:127.0.0.1:$HTTPS_PORT" "${@:3}" "https://$1$2"
+}
+
+# Prints the address that the cluster gave a Service.
+cluster_address() { # [NAMESPACE/]NAME
+  case $1 in
+    red) echo 10.96.0.1 ;;
+    blue) echo 10.96.0.2 ;;
+    auth) echo 10.96.0.3 ;;
+    other/red) echo 10.96.0.4 ;;
+  esac
 }
 
 # Prints the Service whose pod answers, or the status code if nginx itself does.

@@ -8,6 +8,8 @@
 //	/            the request as JSON: pod, address, method, host, uri, header, body (as a string), tls.
 //	             ?status=401&header=Name:value answers with that status and that header
 //	/anonymous   the same without a Server header, which all others have
+//	/asked       the same, with that JSON in the header X-Asked, too
+//	/signed-in   the same, with NAME in the header X-User, for who has a cookie user=NAME; for others, 401
 //	/events      server-sent events: a number every 100 ms, until the client leaves
 //	/websocket   sends every message back
 //	/upload      counts the bytes of the body as they arrive
@@ -68,14 +70,29 @@ func echo(w http.ResponseWriter, r *http.Request) {
 		name, value, _ := strings.Cut(header, ":")
 		w.Header().Add(name, value)
 	}
+	asked := map[string]any{
+		"pod": pod, "address": fmt.Sprint(r.Context().Value(http.LocalAddrContextKey)), "method": r.Method, "host": r.Host, "uri": r.RequestURI, "header": r.Header, "body": string(body),
+		"tls": r.TLS != nil,
+	}
+	if r.URL.Path == "/asked" {
+		text, _ := json.Marshal(asked)
+		w.Header().Set("X-Asked", string(text))
+	}
 	w.Header().Set("Content-Type", "application/json")
 	if status, err := strconv.Atoi(r.URL.Query().Get("status")); err == nil {
 		w.WriteHeader(status)
 	}
-	answer(w, map[string]any{
-		"pod": pod, "address": fmt.Sprint(r.Context().Value(http.LocalAddrContextKey)), "method": r.Method, "host": r.Host, "uri": r.RequestURI, "header": r.Header, "body": string(body),
-		"tls": r.TLS != nil,
-	})
+	answer(w, asked)
+}
+
+func signedIn(w http.ResponseWriter, r *http.Request) {
+	user, err := r.Cookie("user")
+	if err != nil {
+		http.Error(w, "who are you?", http.StatusUnauthorized)
+		return
+	}
+	w.Header().Set("X-User", user.Value)
+	echo(w, r)
 }
 
 func events(w http.ResponseWriter, r *http.Request) {
@@ -205,6 +222,8 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Server", "backend")
 	}
 	switch r.URL.Path {
+	case "/signed-in":
+		signedIn(w, r)
 	case "/events":
 		events(w, r)
 	case "/websocket":

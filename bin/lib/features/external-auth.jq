@@ -1,0 +1,321 @@
+# auth-url and what belongs to it: a service decides about each request. nginx asks it first (`auth_request`).
+#
+#   auth-url                  whom nginx asks; see `target` for what it can be. No name is ever resolved: one that is not
+#                             known would keep nginx from starting, and a tenant could have nginx ask anybody
+#   auth-method, auth-request-redirect, auth-response-headers, auth-always-set-cookie       what it is asked, and what of
+#                             its answer reaches the pod and the client
+#   auth-signin, auth-signin-redirect-param                  where a client is sent that is not signed in
+#   auth-cache-*, auth-keepalive*                            no effect
+#
+# 2xx lets a request in, 401 and 403 do not, and after any other answer, or none, nginx answers 500. Where there is
+# nobody to ask, the path is closed.
+#
+# nginx asks by a subrequest to a location of the same server: "nginx-asks/3", where 3 is the number of the options. A
+# client's path begins with "/", so no client gets there. It has proxy_set_header lines of its own, which is why those
+# of the http block do not count: the service must believe what they say, so nothing there is the client's.
+#
+# Subrequests share the variables that `set` makes: $asks is the number of the options, and tells the maps of the http
+# block whom a request is for. (A map that comes later in nginx.conf replaces one of the same name: so $sign_in and
+# $what_failed of templates/answers.conf.template, and what lib/frame.bash says of headers.)
+include "allow";
+include "quoting";
+import "features/dropped-headers" as $dropped;
+
+# output: the name of an Ingress's, Service's namespace: "demo/apple" => "demo"
+def namespace: split("/")[0];
+
+# input: a claim or location / output: its {annotation: value}; $options are those of the model
+def annotations($options): if .options then $options[.options - 1] else {} end;
+
+# --- claims: who is asked
+
+# input: an auth-url / output: {scheme, host, port, path}
+def url:
+  capture("\\A(?<scheme>https?)://(?<host>\\[[^]]+\\]|[^/?:]+)(:(?<port>[0-9]+))?(?<path>.*)\\z")
+  | .path |= (if startswith("/") then . else "/" + . end)
+  | .host |= ascii_downcase
+  | .port = if .port then .port | tonumber elif .scheme == "https" then 443 else 80 end;
+
+# input: {host} / output: "namespace/name" of the Service that it names, or null; $addresses is {address: Service}
+def service_named($addresses):
+  .host
+  | $addresses[ltrimstr("[") | rtrimstr("]")]
+    // ([capture("\\A(?<name>[a-z0-9-]+)\\.(?<namespace>[a-z0-9-]+)(\\.svc(\\.cluster\\.local\\.?)?)?\\z")] | if . == [] then null else .[0] | "\(.namespace)/\(.name)" end);
+
+# input: a claim or location / output: whether it serves $path; $options are those of the model
+#
+# With these annotations, a path is a regular expression (without regard to case).
+def serves($path; $options):
+  annotations($options) as $set
+  | .path as $own
+  | if .pathType == "Exact" then $path == $own
+    elif $set["use-regex"] or $set["rewrite-target"] then try ($path | test("\\A(\($own))"; "i")) catch false
+    else $own == "/" or $path == $own or ($path | startswith($own + "/"))
+    end;
+
+# input: a claim's auth-url / output: whom nginx asks, or {wrong: why nobody}
+#
+#   {host: ""}             the host of the Ingress itself, by its own rules     https://$host/oauth2/auth
+#   {host: "a.example"}    another host, with rules of the namespace            https://a.example/oauth2/auth
+#   {upstream, ...}        a Service                                            http://auth.demo.svc.cluster.local/check
+#
+# Namespaces are the Ingress's own and those of SHARED_NAMESPACES. $hosts is {host: [claim]}. Only the model says for
+# certain who serves a host's path: so it is looked up once more there.
+def target($claim; $context; $addresses; $hosts; answer):
+  def by_rules($host; $shown):
+    (.path | split("?")[0]) as $path
+    | if any($hosts[$host][]?; (annotations($context.options)["auth-url"] | not) and serves($path; $context.options)) then {host: $shown}
+      else {wrong: "no rule without auth-url serves \($path) of host \($host)"}
+      end;
+  url as $url
+  | ([$claim.ingress | namespace] + $context.shared) as $namespaces
+  | ($url | service_named($addresses)) as $service
+  | if ($url.host | startswith("$")) or $url.host == $claim.host then $url | by_rules($claim.host; "") + {$namespaces}
+    elif $service and any($namespaces[]; . == ($service | namespace)) and $context.services[$service] then
+      {service: $service, port: $url.port, protocol: (if $url.scheme == "https" then "HTTPS" else null end)}
+      | answer
+      | if .upstream then . else {wrong: .message} end
+    elif any($hosts[$url.host][]? | .ingress | namespace; IN($namespaces[])) then $url | by_rules($url.host; $url.host) + {$namespaces}
+    elif $service and any($namespaces[]; . == ($service | namespace)) then {wrong: "Service \($service) does not exist"}
+    elif $service and $context.services[$service] then
+      {wrong: "Service \($service) is in a namespace that is neither the Ingress's own nor one of SHARED_NAMESPACES"}
+    else
+      {wrong: "\($url.host | quoted) is neither a host with rules of namespace \($namespaces[0]), nor a Service there or in SHARED_NAMESPACES, such as http://auth.\($namespaces[0]).svc.cluster.local"}
+    end;
+
+# input: a claim / output: the same, closed
+def closed($why):
+  del(.upstream, .service, .port, .also)
+  + {status: 503, reason: "ProtectionNotAvailable", message: "closed, because its protection is not available here: \($why)"};
+
+# Headers that make a message, or that nginx itself tells the pod: a second one would contradict.
+def not_from_a_service:
+  IN("host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "expect", "x-request-id", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto", "cdn-loop");
+
+# input: {annotation: value} of the claim / output: why its auth-response-headers are not possible, or nothing
+def wrong_headers($known):
+  .["auth-response-headers"] // [] | map(ascii_downcase)
+  | if length > 20 then "auth-response-headers has more than 20 names"
+    else
+      (.[] | select(not_from_a_service) | "auth-response-headers cannot have \(.), which nginx itself tells the pod"),
+      (.[] | select($known[.] | not) | "auth-response-headers of all Ingresses have more than 50 names, and \(.) is one too many")
+    end;
+
+# input: {annotation: value} / output: whether it asks for any of this
+def is_asked: any(keys[]; startswith("auth-url") or IN("auth-method", "auth-signin", "auth-signin-redirect-param", "auth-request-redirect", "auth-response-headers", "auth-always-set-cookie", "auth-cache-duration"));
+
+# input: [answered claim, the oldest Ingress first] / output: the same, with .asks: whom nginx asks; or closed
+def claims($context; answer):
+  ([$context.services[] | .service as $service | .addresses[]? | {(.): $service}] | add // {}) as $addresses
+  | (reduce (.[] | select(.upstream)) as $claim ({}; .[$claim.host] += [$claim])) as $hosts
+  | ([.[] | select(.options) | $context.options[.options - 1]["auth-response-headers"][]? | ascii_downcase]
+     | reduce .[] as $name ({}; if length < 50 then .[$name] = true else . end)) as $known
+  | map(
+      (if .upstream then annotations($context.options) else {} end) as $set
+      | if $set | is_asked | not then .
+        elif $set["auth-url"] == null then closed("\([$set | keys[] | select(startswith("auth-"))][0]) needs auth-url, which says who is asked")
+        else
+          . as $claim
+          | ([$set | wrong_headers($known)] | first) as $wrong
+          | (if $wrong then {$wrong} else $set["auth-url"] | target($claim; $context; $addresses; $hosts; answer) end) as $target
+          | if $target.wrong then closed($target.wrong)
+            elif $target.upstream then .asks = ($target | {upstream, service, protocol}) | .also += [$target]
+            else .asks = $target
+            end
+        end);
+
+# --- model
+
+# input: [location], in match order / output: the one that serves $path
+#
+# (Default comes last; of the others the longest path, and Exact before Prefix.)
+def location_of($path; $options): first(.[] | select(serves($path; $options)));
+
+# input: a location with .asks / output: {upstream, protocol} of whom nginx asks, or {wrong: why nobody}
+#
+# What protects that path itself does not count for the question: so if another namespace has it, it must have no
+# annotations.
+def asked($host; $locations; $upstreams; $options):
+  .asks as $asks
+  | if $asks.upstream then $asks
+    else
+      (if $asks.host == "" then $host else $asks.host end) as $host
+      | ($options[.options - 1]["auth-url"] | url.path | split("?")[0]) as $path
+      | [$locations[$host] // [] | location_of($path; $options)][0]
+      | if .upstream == null then {wrong: "no pod serves \($path) of host \($host)"}
+        elif .asks then {wrong: "\($path) of host \($host) is itself behind auth-url"}
+        elif .protocol // "" | startswith("GRPC") then {wrong: "\($path) of host \($host) speaks gRPC"}
+        elif (.ingress | namespace | IN($asks.namespaces[]) | not) and ($asks.host != "" or .options) then {wrong: "\($path) of host \($host) is another namespace's"}
+        else {upstream, protocol, service}
+        end
+    end
+  | if .upstream and ($upstreams[.upstream] | not) then {wrong: "Service \(.service) has no ready endpoint"} else . end;
+
+# output: the names of headers that a client must not set, without those that `question` sets
+def dropped_headers: $dropped[0][];
+
+# output: what nginx tells the service
+def told: {
+  Host: "$asked_host",
+  "X-Original-URL": "$client_scheme://$client_host$request_uri",
+  "X-Original-URI": "$request_uri",
+  "X-Original-Method": "$request_method",
+  "X-Sent-From": "nginx-ingress-controller",
+  "X-Auth-Request-Redirect": "$asked_redirect",
+  "X-Request-ID": "$one_request_id",
+  "X-Real-IP": "$remote_addr",
+  "X-Forwarded-For": "$way",
+  "X-Forwarded-Host": "$client_host",
+  "X-Forwarded-Port": "$client_port",
+  "X-Forwarded-Proto": "$client_scheme",
+  "X-Scheme": "$client_scheme",
+  "CDN-Loop": "$passed_by"
+};
+
+# Those of the request that are about its body, its connection, or about what the client has of the pod's answer.
+def of_the_request: "Content-Length", "Connection", "Upgrade", "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since";
+
+# output: lines for the header of the question
+def question_header:
+  (told | keys | map({(ascii_downcase): true}) | add) as $told
+  | (told | to_entries[] | "      proxy_set_header \(.key) \"\(.value)\";"),
+    ((of_the_request, dropped_headers) | select($told[ascii_downcase] | not) | "      proxy_set_header \(.) \"\";");
+
+# input: {annotation: value} / output: what nginx asks; $who is {upstream, protocol}
+def question($who):
+  (if .["auth-method"] then "proxy_method \(.["auth-method"]); " else "" end)
+  + "proxy_read_timeout \(.["proxy-read-timeout"] // 60)s; "
+  + (if $who.protocol == "HTTPS" then "proxy_ssl_name \($who.upstream | split(".")[:2] | join(".") + ".svc" | string); " else "" end)
+  + "proxy_pass \("\(if $who.protocol == "HTTPS" then "https" else "http" end)://\($who.upstream)\(.["auth-url"] | url.path)" | string_with_variables);";
+
+# input: a server / output: the same, with locations in which nginx asks, and .who: whom, or .nobody: why not, in those that ask
+def with_questions($header; $locations; $upstreams; $options):
+  .host as $host
+  | .locations |= map(
+      if .asks and .upstream then
+        asked($host; $locations; $upstreams; $options) as $who
+        | if $who.wrong then .nobody = $who.wrong else .who = $who end
+      else . end)
+  | . as $server
+  | [.locations[] | select(.who) | {options, question: (.who as $who | annotations($options) | question($who))}]
+  | unique_by(.options) as $questions
+  | ["      internal;", "      error_page 599 /;", "      proxy_pass_request_body off;", $header[]] as $common
+  | $server
+  | if $questions == [] then .
+    elif ($questions | length) == 1 then .lines += ["    location = nginx-asks/\($questions[0].options) {", $common[], "      \($questions[0].question)", "    }"]
+    else .lines += ["    location nginx-asks/ {", $common[], ($questions[] | "      location = nginx-asks/\(.options) { internal; \(.question) }"), "    }"]
+    end;
+
+# input: the name of a header / output: what it is in the name of a variable: X-User => x_user
+def as_variable: ascii_downcase | gsub("-"; "_");
+
+# input: [[number of options, {annotation: value}]] of those with auth-url / output: lines for each header that a service answers for the pod
+#
+# Where it is asked for, it is the service's; elsewhere as before: the client's, or nobody's, or what a trusted proxy says.
+# For gRPC, nginx's table of names is nearly full (proxy-headers.conf): so there it has only what pods that speak it are
+# to get; $grpc are the numbers of their options.
+def header_lines($trusting; $grpc):
+  (reduce dropped_headers as $name ({}; .[$name | ascii_downcase] = true)) as $dropped
+  | [.[] | .[0] as $number | .[1]["auth-response-headers"][]? | {$number, name: ., variable: as_variable}]
+  | group_by(.variable)[]
+  | .[0].name as $name
+  | .[0].variable as $variable
+  | ($dropped[$name | ascii_downcase] and $trusting) as $is_said
+  | (if $is_said then "  map $is_believed $believed_\($variable) { 1 $http_\($variable); }" else empty end),
+    "  map $asks $\(if $is_said then "said" else "passed" end)_\($variable) {",
+    "    default \(if $is_said then "$believed_\($variable)" elif $dropped[$name | ascii_downcase] then "\"\"" else "$http_\($variable)" end);",
+    (map(.number) | unique[] | "    \(.) $answered_\($variable);"),
+    "  }",
+    if $is_said then empty
+    else
+      "  proxy_set_header \($name) $passed_\($variable);",
+      if any(.[]; .number | IN($grpc[])) then "  grpc_set_header \($name) $passed_\($variable);" else empty end
+    end;
+
+# input: an auth-signin with its parameter, {auth-signin, auth-signin-redirect-param} / output: the URL for the client, for nginx
+def sign_in_page:
+  .["auth-signin"] as $url
+  | (.["auth-signin-redirect-param"] // "rd") as $parameter
+  | (if $url | startswith("/") then "$scheme://$forwarded_host" else "" end) + $url
+    + if any($url | split("?")[1:] | join("?") | split("&")[]; startswith($parameter + "=") and length > ($parameter | length) + 1) then ""
+      else (if $url | contains("?") then "&" else "?" end) + $parameter + "=$scheme://$forwarded_host$escaped_request_uri"
+      end
+  | string_with_variables;
+
+# output: maps that encode the path and query of a request: "/a?b=c" => "%2Fa%3Fb%3Dc", as $escaped_request_uri
+#
+# nginx has no function for that. In each of four steps, a regular expression finds up to 16 characters to encode. Each
+# needs its code, which must come out of the text that is searched: so a table of all codes stands behind it. A step
+# passes on "what is done" and "the rest", with a space between, which no URL has. If a rest is left at the end, the
+# variable is empty. ("$", which the table cannot have, means nothing in a URL, so it stays.)
+def encoding:
+  "[A-Za-z0-9._~$\\x80-\\xff-]" as $plain
+  | "[^A-Za-z0-9._~$\\x80-\\xff -]" as $special
+  | ("!\"#%&'()*+,/:;<=>?@[\\]^`{|}" | [explode[] | [.] | implode | "\(.)\(if . == "'" then "%27" elif IN("!", "(", ")", "*") then {"!": "%21", "(": "%28", ")": "%29", "*": "%2A"}[.] else @uri end)"] | add | gsub("(?<c>[\"\\\\])"; "\\\(.c)")) as $codes
+  | [range(1; 17) | "(?:(?<uri_special_\(.)>\($special))(?=[^ ]*+ [^ ]*?\\k<uri_special_\(.)>(?<uri_code_\(.)>%[0-9A-F]{2})))?+(?<uri_plain_\(.)>\($plain)*+)"] as $groups
+  | (range(1; 5) | "  map \"\(if . == 1 then " $request_uri" else "$uri_after_\(. - 1)" end) \($codes)\" $uri_after_\(.) {",
+      "    \"~^(?<uri_done>[^ ]*) (?<uri_plain_0>\($plain)*+)\($groups | add)(?<uri_rest>[^ ]*) \" \"$uri_done$uri_plain_0\([range(1; 17) | "$uri_code_\(.)$uri_plain_\(.)"] | add) $uri_rest\";",
+      "  }"),
+    "  map $uri_after_4 $escaped_request_uri {",
+    "    \"~^(?<uri_encoded>%2F[^ ]*) $\" $uri_encoded;",
+    "  }";
+
+# input: [[number of options, {annotation: value}]] of those with auth-url / output: lines for auth-signin, if one has it
+def sign_in_lines:
+  map(select(.[1]["auth-signin"])) as $pages
+  | (if any(.[]; .[1]["auth-signin"] or (.[1]["auth-url"] | contains("$escaped_request_uri"))) then encoding else empty end),
+    if $pages == [] then empty
+    else
+      "  map $asks $sign_in_page {", ($pages[] | "    \(.[0]) \(.[1] | sign_in_page);"), "  }",
+      "  map \"$escaped_request_uri|$client_host|$sign_in_page\" $sign_in {",
+      "    default /nginx-says/$upstream_name;",
+      "    \"~^[^|]+[|][^|]+[|]http\" $sign_in_page;",
+      "  }"
+    end;
+
+# input: [[number of options, {annotation: value}]] of those with auth-url / output: lines for the http block
+#
+# nginx joins several cookies with commas, which browsers do not understand: so they are taken apart, up to four.
+def http_lines($trusting; $grpc):
+  def cookie($from; $number):
+    "  map \($from) $auth_cookie_\($number) { \"~^(?<one_cookie>.+?), [^ ;,=]+=\" $one_cookie; default \($from); }",
+    "  map \($from) $auth_cookies_\($number + 1) { \"~^.+?, (?<other_cookies>[^ ;,=]+=.*)$\" $other_cookies; }",
+    "  add_header Set-Cookie $auth_cookie_\($number) always;";
+  "  # external authentication",
+  "  map $asks $asked_host {", "    default $request_host;",
+  (.[] | .[0] as $number | .[1]["auth-url"] | url.host | select(startswith("$") | not) | "    \($number) \(string);"), "  }",
+  "  map $asks $asked_redirect {", "    default $request_uri;",
+  (.[] | select(.[1]["auth-request-redirect"]) | "    \(.[0]) \(.[1]["auth-request-redirect"] | string);"), "  }",
+  "  map \"$asks|$auth_status\" $what_failed {",
+  "    \"~^([|]|[0-9]+[|]2..$)\" \"The request failed within nginx: the controller's log says why.\\n\";",
+  "    default \"You are not let in, because the authentication service gave no answer that says so: it ended with status $auth_status.\\n\";",
+  "  }",
+  "  map \"$auth_always $status\" $auth_cookies_1 { \"~^(1 .*| (20[0146]|30[123478]))$\" $auth_cookies; }",
+  cookie("$auth_cookies_1"; 1), cookie("$auth_cookies_2"; 2), cookie("$auth_cookies_3"; 3), cookie("$auth_cookies_4"; 4),
+  header_lines($trusting; $grpc),
+  sign_in_lines,
+  "";
+
+# input: model / output: the same with all of that
+def model:
+  . as {$options}
+  | ([.upstreams[] | {(.name): true}] | add // {}) as $upstreams
+  | ([.servers[] | {(.host): .locations}] | add // {}) as $locations
+  | [question_header] as $header
+  | .servers |= map(if any(.locations[]; .asks) then with_questions($header; $locations; $upstreams; $options) else . end)
+  | ([.servers[].locations[] | select(.who).options] | unique | map([., $options[. - 1]])) as $asking
+  | [.servers[].locations[] | select(.who and (.protocol // "" | startswith("GRPC"))).options] as $grpc
+  | if $asking == [] then . else .lines += [$asking | http_lines($ENV.TRUSTED_PROXIES != "" and $ENV.PROXY_PROTOCOL == "off"; $grpc)] end;
+
+# --- location
+
+# input: a location / output: its directives
+def location:
+  if .set["auth-url"] and .upstream and (.who | not) then "return 503 \("closed, because its protection is not available here: \(.nobody // "auth-url asks nobody"): path \(.path) of Ingress \(.ingress)." | string[:-1])\\n\"; "
+  elif .who then
+    "set $asks \(.options); "
+    + "set $auth_always \(if .set["auth-always-set-cookie"] then "1" else "\"\"" end); "
+    + "auth_request nginx-asks/\(.options); auth_request_set $auth_status $upstream_status; auth_request_set $auth_cookies $upstream_http_set_cookie; "
+    + ([.set["auth-response-headers"][]? | as_variable] | unique | map("auth_request_set $answered_\(.) $upstream_http_\(.); ") | add // "")
+  else ""
+  end;

@@ -1,0 +1,250 @@
+# auth-url and what belongs to it: a service decides about each request.
+load words
+
+auth=http://auth.e2e.svc.cluster.local
+
+@test "auth-url: 2xx lets a request in, 401 and 403 do not, and any other answer, or none, is a 500 with a sentence" {
+  local code
+  for code in 200 204 401 403 301 302 304 400 404 500 503; do ingress "a$code" "a$code.example" / red "auth-url=$auth/check?status=$code"; done
+  ingress slow slow.example / red "auth-url=$auth/slow?seconds=3" proxy-read-timeout=1
+  ingress drop drop.example / red "auth-url=$auth/drop"
+  ingress challenge challenge.example / red "auth-url=$auth/check?status=401&header=WWW-Authenticate:Basic"
+  serve
+  assert_equal '200 200 401 403 500 500 500 500 500 500 500' "$(statuses a{200,204,401,403,301,302,304,400,404,500,503}.example/)"
+  assert_equal '500 500' "$(statuses slow.example/ drop.example/)"
+  assert_equal red "$(who_answers a204.example /)"
+  assert_equal 'This is for those who are signed in.' "$(ask a401.example /)"
+  assert_equal 'This is not allowed.' "$(ask a403.example /)"
+  assert_equal 'You are not let in, because the authentication service gave no answer that says so: it ended with status 404.' "$(ask a404.example /)"
+  assert_equal Basic "$(header WWW-Authenticate challenge.example /)"
+  assert_equal '401 401 401 401' "$(statuses a401.example/{below,nginx-asks/1,nginx-says,a%2fb} -- -X POST -d body)"
+  assert_equal '' "$(problems)"
+}
+
+@test "auth-url can be a Service of the namespace by any of its names, over TLS too; what is no such Service closes the path" {
+  ingress full full.example / red "auth-url=$auth:80/"
+  ingress short short.example / red auth-url=http://auth.e2e.svc/check
+  ingress shortest shortest.example / red auth-url=http://auth.e2e
+  ingress secure secure.example / red auth-url=https://auth.e2e.svc.cluster.local/check
+  ingress secure-shut secure-shut.example / red 'auth-url=https://auth.e2e.svc/?status=403'
+  ingress foreign foreign.example / red auth-url=http://red.other.svc.cluster.local/
+  ingress missing missing.example / red auth-url=http://nobody.e2e.svc.cluster.local/
+  ingress port port.example / red "auth-url=$auth:81/"
+  ingress unknown unknown.example / red auth-url=http://auth.somewhere.example/check
+  ingress address address.example / red auth-url=http://192.0.2.1/check
+  ingress local local.example / red auth-url=http://127.0.0.1:8080/
+  ingress bare bare.example / red auth-url=http://auth/
+  ingress by-ip by-ip.example / red "auth-url=http://$(cluster_address auth)/check?status=401"
+  ingress foreign-ip foreign-ip.example / red "auth-url=http://$(cluster_address other/red)/"
+  serve
+  assert_equal '200 200 200 200 403' "$(statuses {full,short,shortest,secure,secure-shut}.example/)"
+  assert_equal '503 503 503 503 503 503 503' "$(statuses {foreign,missing,port,unknown,address,local,bare}.example/)"
+  assert_equal '401 503' "$(statuses {by-ip,foreign-ip}.example/)"
+  assert_contains "$(problems)" 'e2e/unknown: closed, because its protection is not available here: "auth.somewhere.example" is neither a host with rules of namespace e2e, nor a Service there or in SHARED_NAMESPACES'
+  assert_contains "$(problems)" 'ProtectionNotAvailable: e2e/foreign: closed, because its protection is not available here: Service other/red is in a namespace that is neither'
+}
+
+@test "auth-url with \$host is answered by the host's own rules, and that path itself stays open" {
+  ingress app app.example / red 'auth-url=https://$host/oauth2/auth?status=202&header=X-User:alice' auth-response-headers=X-User
+  ingress proxy app.example /oauth2 auth
+  ingress shut shut.example / red 'auth-url=http://$best_http_host/oauth2/auth?status=401'
+  ingress shut-proxy shut.example Exact:/oauth2/auth auth
+  ingress by-name other.example / red 'auth-url=https://shut.example/oauth2/auth?status=403'
+  ingress nobody nobody.example / red 'auth-url=https://$host/oauth2/auth'
+  ingress near near.example / red 'auth-url=https://$host/oauth2/auth'
+  ingress near-proxy near.example /oauth auth
+  ingress gone gone.example / red 'auth-url=https://$host/oauth2/auth'
+  ingress gone-proxy gone.example /oauth2 nobody
+  ingress other/foreign foreign.example /oauth2 red
+  ingress foreign bare.example / red 'auth-url=https://foreign.example/oauth2/auth'
+  serve
+  assert_equal '200 200 401 200 403' "$(statuses app.example/ app.example/oauth2/start shut.example/ shut.example/oauth2/auth other.example/)"
+  assert_equal 'red auth' "$(who_answers app.example /) $(who_answers app.example /oauth2/start)"
+  assert_equal alice "$(pod_gets '.header["X-User"][0]' app.example / -H 'X-User: mallory')"
+  assert_equal '503 503 503 503' "$(statuses {nobody,near,gone,bare}.example/)"
+  assert_contains "$(ask near.example /)" 'no rule without auth-url serves /oauth2/auth of host near.example'
+  assert_contains "$(ask gone.example /)" 'no rule without auth-url serves /oauth2/auth of host gone.example'
+}
+
+@test "the service is told what nginx knows and what the client's own headers say, but gets no body, nor what a client may not say" {
+  ingress post post.example / red "auth-url=$auth/asked?of=\$request_uri&by=\$request_method" auth-method=POST auth-request-redirect=https://post.example/back?a=b auth-response-headers=X-Asked
+  ingress get get.example / red "auth-url=$auth/asked" auth-response-headers=X-Asked auth-keepalive=5 auth-keepalive-requests=9 auth-keepalive-timeout=9 auth-keepalive-share-vars=true auth-cache-key='$cookie_a' 'auth-cache-duration=200 202 10m, 401 5m'
+  serve
+  local client=(-X PUT -d hello -H 'Cookie: a=1' -H 'Authorization: Bearer t' -H 'X-Api-Key: mine' -H 'X-Request-ID: seven' -H 'If-None-Match: *' -H 'Range: bytes=0-1' -H 'Upgrade: websocket' -H 'Connection: upgrade')
+  local name
+  for name in X-Original-URL X-Original-URI X-Original-Method X-Auth-Request-Redirect X-Forwarded-User X-Forwarded-For X-Forwarded-Proto X-Forwarded-Uri X-Real-IP X-Sent-From Remote-User; do client+=(-H "$name: evil"); done
+  pod_gets '.header["X-Asked"][]' post.example '/a%20b?c=d&e' "${client[@]}" >"$dir/asked"
+  assert_json '[.method, .host, .uri, .body]' '["POST","auth.e2e.svc.cluster.local","/asked?of=/a%20b?c=d&e&by=PUT",""]' <"$dir/asked"
+  assert_json '.header | [.["X-Original-Url", "X-Original-Uri", "X-Original-Method", "X-Auth-Request-Redirect", "X-Sent-From", "X-Forwarded-Proto", "Cookie", "Authorization", "X-Api-Key", "X-Request-Id"][]]' \
+    '["http://post.example/a%20b?c=d&e","/a%20b?c=d&e","PUT","https://post.example/back?a=b","nginx-ingress-controller","http","a=1","Bearer t","mine","seven"]' <"$dir/asked"
+  assert_json '[.header["If-None-Match", "Range", "Upgrade", "X-Asked", "X-Forwarded-Uri"], (.header | tojson | test("evil"))]' '[null,null,null,null,null,false]' <"$dir/asked"
+  assert_json '[.header["Content-Length"]] | inside([null, ["0"]])' true <"$dir/asked"
+  pod_gets '.header["X-Asked"][]' get.example '/x?y' "${client[@]}" >"$dir/asked"
+  assert_json '[.method, .header["X-Auth-Request-Redirect"][0], .header["Content-Length"]]' '["GET","/x?y",null]' <"$dir/asked"
+  assert_equal '["PUT","hello","/a%20b?c=d&e",["a=1"],["*"]]' "$(pod_gets '[.method, .body, .uri, .header.Cookie, .header["If-None-Match"]] | tojson' post.example '/a%20b?c=d&e' "${client[@]}")"
+}
+
+@test "auth-response-headers reach the pod as the service says them, never as a client does; other Ingresses get what they got before" {
+  ingress user user.example / red "auth-url=$auth/signed-in" 'auth-response-headers=X-User, X-Auth-Request-Email,Authorization'
+  ingress email email.example / red "auth-url=$auth/check?header=X-Auth-Request-Email:a@b.example&header=Authorization:Basic%20xyz" 'auth-response-headers=x-auth-request-email,authorization'
+  ingress none none.example / red "auth-url=$auth/check?header=X-User:bob"
+  ingress plain plain.example / red
+  serve
+  local client=(-H 'Cookie: user=alice' -H 'X-User: evil' -H 'X-Auth-Request-Email: evil' -H 'Authorization: Bearer evil') headers='[.header["X-User", "X-Auth-Request-Email", "Authorization"]] | tojson'
+  assert_equal '[["alice"],null,null]' "$(pod_gets "$headers" user.example / "${client[@]}")"
+  assert_equal '[["evil"],["a@b.example"],["Basic xyz"]]' "$(pod_gets "$headers" email.example / "${client[@]}")"
+  assert_equal '[["evil"],null,["Bearer evil"]]' "$(pod_gets "$headers" none.example / "${client[@]}")"
+  assert_equal '[["evil"],null,["Bearer evil"]]' "$(pod_gets "$headers" plain.example / "${client[@]}")"
+  assert_equal '401 200' "$(status user.example / -H 'X-User: evil') $(status user.example / -H 'Cookie: user=bob')"
+}
+
+@test "auth-signin: who is not signed in is sent there with the whole URL, whatever is in it" {
+  ingress in in.example / red "auth-url=$auth/signed-in" 'auth-signin=https://$host/auth/start'
+  ingress orig orig.example / red "auth-url=$auth/signed-in" 'auth-signin=http://login.example/?a=b' auth-signin-redirect-param=orig
+  ingress rd rd.example / red "auth-url=$auth/signed-in" 'auth-signin=$scheme://$http_host/oauth2/start?rd=$escaped_request_uri&x=y'
+  ingress rd-start rd.example /oauth2 auth
+  ingress path path.example / red "auth-url=$auth/signed-in" auth-signin=/login
+  ingress shut shut.example / red "auth-url=$auth/check?status=403" auth-signin=https://login.example/
+  ingress odd odd.example / red "auth-url=$auth/check?status=404" auth-signin=https://login.example/
+  serve
+  assert_equal '302 302 302 302 403 500 200' "$(statuses {in,orig,rd,path,shut,odd}.example/ rd.example/oauth2/start)"
+  assert_equal 'https://in.example/auth/start?rd=http://in.example%2F%3Fa%3Db%26c%3Dd' "$(header Location in.example '/?a=b&c=d')"
+  assert_equal 'http://login.example/?a=b&orig=http://orig.example%2Fx' "$(header Location orig.example /x)"
+  assert_equal 'http://rd.example/oauth2/start?rd=%2Fx%3Fa&x=y' "$(header Location rd.example '/x?a')"
+  assert_equal 'http://path.example/login?rd=http://path.example%2F' "$(header Location path.example /)"
+  assert_equal 200 "$(status in.example / -H 'Cookie: user=alice')"
+  local uri sent
+  for uri in '/a%20b/%2f%2F?a=b&c=d+e&f=%26%25%23%3d&g=h=i?j' "/!*'();:@&=+\$,/?[]" '/?"<>^`{|}~' '/a/b/c/d/e/f/g/h/i/j?k=l&m=n&o=p&q=r&s=t&u=v&w=x&y=z' '/?%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%%'; do
+    sent=$(header Location in.example "$uri" -g)
+    sent=${sent#*rd=}
+    assert_equal "http://in.example$uri" "$(printf '%b' "${sent//%/\\x}")"
+    [[ $sent != *[\&+#]* ]]
+  done
+  assert_equal 401 "$(status in.example "/?$(printf '&%.0s' {1..63})")"
+  assert_equal '' "$(header Location in.example "/?$(printf '&%.0s' {1..63})")"
+  assert_equal 401 "$(status in.example "/?$(printf '%%%.0s' {1..8000})")"
+  assert_equal https://in.example/auth/start "$(header Location in.example "/?$(printf 'x%.0s' {1..8000})" | cut -d '?' -f 1)"
+  assert_equal https://in.example/auth/start "$(header Location in.example / -X POST -d body | cut -d '?' -f 1)"
+}
+
+@test "cookies of the service reach the client with a good answer of the pod; with auth-always-set-cookie=true, with any" {
+  ingress some some.example / red "auth-url=$auth/check?header=Set-Cookie:a=1"
+  ingress always always.example / red "auth-url=$auth/check?header=Set-Cookie:a=1" auth-always-set-cookie=true
+  ingress never never.example / red "auth-url=$auth/check?header=Set-Cookie:a=1" auth-always-set-cookie=false
+  ingress many many.example / red "auth-url=$auth/check?header=Set-Cookie:a=1%3B%20Expires=Wed,%2021%20Oct%202037%2007:28:00%20GMT%3B%20Path=/&header=Set-Cookie:b=2&header=Set-Cookie:c=3"
+  serve
+  assert_equal 'a=1' "$(header Set-Cookie some.example /)"
+  assert_equal 'b=2 a=1' "$(header Set-Cookie some.example '/?header=Set-Cookie:b=2' | xargs)"
+  assert_equal 'a=1' "$(header Set-Cookie some.example '/?status=302')"
+  assert_equal '' "$(header Set-Cookie some.example '/?status=503')"
+  assert_equal '' "$(header Set-Cookie never.example '/?status=404')"
+  assert_equal 'a=1' "$(header Set-Cookie always.example '/?status=503')"
+  assert_equal 'a=1; Expires=Wed, 21 Oct 2037 07:28:00 GMT; Path=/' "$(header Set-Cookie many.example / | head -n 1)"
+  [[ ${TIER-} != e2e ]] || assert_equal 3 "$(header Set-Cookie many.example / | wc -l)" # nginx before 1.23 has only the first
+}
+
+@test "wrong values close the path, or where they change nothing are a problem; nothing gets out of its place" {
+  local name=0 value
+  for value in ftp://auth.e2e/ auth.e2e/ 'http://auth.e2e/ x' 'http://auth.e2e/;' 'http://auth.e2e/$http_cookie' 'http://auth.e2e/$' 'http://auth.e2e/"; return 200; #' $'http://auth.e2e/\nx' 'http://auth.e2e/{}' 'http://auth.e2e/\' \
+    'https://invalid..auth.url' 'http://$hostile/' 'http://$host:81/' 'http://user@auth.e2e/' http://auth.e2e:0/ http://auth.e2e:99999/ 'http://unix:/tmp/x' 'http://[::1]/' '' 'http://auth.e2e/$host2' "http://auth.e2e/$(printf '%01100d' 0)"; do
+    name=$((name + 1))
+    ingress "wrong-$name" "wrong-$name.example" / red "auth-url=$value"
+  done
+  for value in auth-method=get auth-method=BREW auth-signin=x 'auth-signin=//evil.example/' 'auth-signin=javascript:x' 'auth-signin=https://x/"' 'auth-signin=https://x/$cookie_a' $'auth-signin=https://x/\r\nX: y' 'auth-signin-redirect-param=a=b' \
+    'auth-request-redirect=$host' 'auth-request-redirect=a;b' auth-response-headers= auth-response-headers=X_User 'auth-response-headers=X User' auth-response-headers=Host auth-response-headers=X-A,Content-Length auth-response-headers=X-Forwarded-For \
+    "auth-response-headers=$(printf 'X-%s,' {1..21})" 'auth-response-headers=X-A;' auth-always-set-cookie=maybe 'auth-cache-duration=200 202' auth-cache-duration=soon; do
+    name=$((name + 1))
+    ingress "wrong-$name" "wrong-$name.example" / red "auth-url=$auth/" "$value"
+  done
+  for value in auth-method=GET auth-signin=https://x/ auth-signin-redirect-param=x auth-request-redirect=/ auth-response-headers=X auth-always-set-cookie=true auth-snippet=x auth-proxy-set-headers=x enable-global-auth=true; do
+    name=$((name + 1))
+    ingress "wrong-$name" "wrong-$name.example" / red "$value"
+  done
+  ingress fine fine.example / red "auth-url=$auth/check" auth-keepalive=many auth-keepalive-share-vars=maybe 'auth-cache-key=a b' auth-keepalive-requests=x auth-keepalive-timeout=1s enable-global-auth=false
+  ingress negative negative.example / red "auth-url=$auth/check" auth-keepalive=-1
+  serve
+  readarray -t wrong < <(seq -f 'wrong-%.0f.example/' "$name")
+  assert_equal 503 "$(statuses "${wrong[@]}" | tr ' ' '\n' | sort -u)"
+  assert_equal '200 200' "$(statuses {fine,negative}.example/)"
+  assert_equal 5 "$(problems | grep -c AnnotationRefused)"
+  assert_equal "$name" "$(problems | grep -c ProtectionNotAvailable)"
+}
+
+@test "the question is asked after lists of addresses and redirects, and for pods that speak TLS or gRPC, HEAD and WebSockets" {
+  ingress list list.example / red "auth-url=$auth/check" denylist-source-range=0.0.0.0/0,::/0
+  ingress secure secure.example / red:443 "auth-url=$auth/check?status=403" backend-protocol=HTTPS
+  ingress signed signed.example / red:443 "auth-url=$auth/asked" backend-protocol=HTTPS auth-response-headers=X-Asked
+  ingress grpc grpc.example / red "auth-url=$auth/check?status=403" backend-protocol=GRPC auth-response-headers=X-User
+  ingress grpc-in grpc-in.example / red "auth-url=$auth/check" backend-protocol=GRPC
+  ingress redirect redirect.example / red "auth-url=$auth/check?status=401" force-ssl-redirect=true
+  serve
+  assert_equal '403 403 200 308' "$(statuses {list,secure,signed,redirect}.example/)"
+  assert_equal '403 502' "$(statuses {grpc,grpc-in}.example/)" # the pod speaks none
+  assert_equal 401 "$(status_tls redirect.example /)"
+  assert_equal 'https://signed.example/x' "$(ask_tls signed.example /x | jq -r '.header["X-Asked"][0] | fromjson | .header["X-Original-Url"][0]')"
+  assert_equal '200 403' "$(status signed.example / -I) $(status secure.example / -I)"
+  assert_equal 403 "$(status secure.example /websocket -H 'Connection: Upgrade' -H 'Upgrade: websocket' -H 'Sec-WebSocket-Version: 13' -H 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==')"
+}
+
+@test "auth-url does not get past what protects a path that another namespace has on the same host" {
+  ingress mine mine.example / red bash-ingress.local/share-host-with=other
+  ingress other/open mine.example /open red
+  ingress other/shut mine.example /shut red denylist-source-range=0.0.0.0/0,::/0
+  ingress by-open mine.example /by-open red 'auth-url=https://$host/open?status=403'
+  ingress by-shut mine.example /by-shut red 'auth-url=https://$host/shut'
+  serve
+  assert_equal '200 200 403 403 503' "$(statuses mine.example/{,open,shut,by-open,by-shut})"
+}
+
+@test "a Service of another namespace is asked only if SHARED_NAMESPACES has that one" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier has settings of its own'
+  ingress central central.example / red 'auth-url=http://red.other.svc.cluster.local/check?status=202&header=X-User:alice' auth-response-headers=X-User
+  ingress other/login login.example / red
+  ingress host host.example / red 'auth-url=https://login.example/check?status=401'
+  serve
+  assert_equal '503 503' "$(statuses {central,host}.example/)"
+  SHARED_NAMESPACES=third,other serve
+  assert_equal '200 401' "$(statuses {central,host}.example/)"
+  assert_equal alice "$(pod_gets '.header["X-User"][0]' central.example /)"
+  SHARED_NAMESPACES=o run "$bin/settings"
+  assert_equal 0 "$status"
+  SHARED_NAMESPACES='other, third' run "$bin/settings"
+  assert_equal 2 "$status"
+}
+
+@test "a trusted proxy's word about who the client is does not count where a service says it" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier has settings of its own'
+  ingress asks asks.example / red "auth-url=$auth/asked?header=X-Auth-Request-User:alice" auth-response-headers=X-Auth-Request-User,X-Auth-Request-Email,X-Asked
+  ingress plain plain.example / red
+  TRUSTED_PROXIES=127.0.0.1 serve
+  local said=(-H 'X-Auth-Request-User: eve' -H 'X-Auth-Request-Email: eve' -H 'X-Auth-Request-Groups: staff' -H 'X-Original-URL: http://evil/' -H 'X-Forwarded-Proto: https')
+  assert_equal '[["alice"],null,["staff"]]' "$(pod_gets '[.header["X-Auth-Request-User", "X-Auth-Request-Email", "X-Auth-Request-Groups"]] | tojson' asks.example / "${said[@]}")"
+  assert_equal '[["eve"],["eve"]]' "$(pod_gets '[.header["X-Auth-Request-User", "X-Auth-Request-Email"]] | tojson' plain.example / "${said[@]}")"
+  assert_equal '["https://asks.example/"]' "$(pod_gets '.header["X-Asked"][0] | fromjson | .header["X-Original-Url"] | tojson' asks.example / "${said[@]}")"
+  assert_equal "$(sed -nE 's/^ *proxy_set_header ([^ ]+) "".*/\1/p' "$templates/proxy-headers.conf")" "$(jq -r '.[]' "$bin/lib/features/dropped-headers.json")"
+}
+
+@test "a service without a ready pod, or one that is gone, closes the path" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier can do so to a pod'
+  ingress asks asks.example / red "auth-url=$auth/check"
+  ingress own own.example / red 'auth-url=https://$host/oauth2/auth'
+  ingress proxy own.example /oauth2 auth
+  serve
+  assert_equal '200 200' "$(statuses {asks,own}.example/)"
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq '.endpointSlices.items[2].endpoints = []' | serve_lists
+  assert_equal '503 503' "$(statuses {asks,own}.example/)"
+  assert_equal 'closed, because its protection is not available here: Service e2e/auth has no ready endpoint: path / of Ingress e2e/asks.' "$(ask asks.example /)"
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq '.endpointSlices.items[2].endpoints[0].addresses = ["127.77.0.9"]' | serve_lists
+  assert_equal 500 "$(statuses {asks,own}.example/ | tr ' ' '\n' | sort -u)"
+  assert_equal 500 "$(for _ in {1..250}; do printf 'url = "http://127.0.0.1:%s/"\noutput = /dev/null\n' "$HTTP_PORT"; done | curl -s -K - -H 'Host: asks.example' -w '%{http_code}\n' | sort -u)"
+}
+
+@test "the location in which nginx asks is out of every client's reach" {
+  ingress asks asks.example / red "auth-url=$auth/check?status=401"
+  ingress open asks.example /open red
+  ingress second asks.example /second red "auth-url=$auth/check?status=403"
+  serve
+  assert_equal '401 401 401 401' "$(statuses asks.example/{nginx-asks,nginx-asks/1,%6eginx-asks/1,//nginx-asks/1})"
+  assert_equal '200 403 403' "$(statuses asks.example/{open,second,second/nginx-asks/1})"
+  assert_equal '400' "$(status asks.example / --request-target nginx-asks/1)"
+}
