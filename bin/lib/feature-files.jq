@@ -2,6 +2,10 @@
 # the files that another one includes are loaded before that one, and it loads what is included last first.
 import "features/access" as access;
 import "features/directives" as directives;
+import "features/headers" as headers;
+import "features/redirects" as redirects;
+import "features/rewrite" as rewrite;
 include "networks";
+include "expressions";
 include "quoting";
 include "allow";

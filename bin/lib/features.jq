@@ -16,11 +16,17 @@
 # their files once more.
 import "features/access" as access;
 import "features/directives" as directives;
+import "features/headers" as headers;
+import "features/redirects" as redirects;
+import "features/rewrite" as rewrite;
 
 # output: [feature that this file has]
 def loaded: [
   "access",
   "directives",
+  "headers",
+  "redirects",
+  "rewrite",
   "" ];
 
 # input: {features} / output: the same; an error if one of them is not loaded, since what it protects would be open
@@ -31,12 +37,16 @@ def all_loaded:
 # input: [answered claim, the oldest Ingress first] / output: the same, as the features change it
 def feature_claims($context; answer):
   ($context | all_loaded) as $_
-  | .;
+  | .
+  | redirects::claims($context)
+  ;
 
 # input: a location with .host and .set / output: directives for its block
 def feature_location:
   ""
   + access::location
+  + headers::location
+  + redirects::location
   + directives::location
   ;
 
@@ -46,6 +56,8 @@ def with_features:
   else
     all_loaded
     | access::model
+    | headers::model
+    | rewrite::model
     | .options as $options
     | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location else . end))
   end;
