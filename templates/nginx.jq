@@ -69,7 +69,7 @@ def answer:
   if .ingress then "set $ingress \(.ingress | string); " else "" end
   + (.directives // "")
   + if .redirect then "if ($is_insecure) { return 308 https://$host$request_uri; } " else "" end
-  + if .upstream then pass
+  + if .upstream then (.rewrite // "") + pass
     elif .status then "return \(.status) \"\("\(.message | gsub("\""; "'")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"
     end;
@@ -78,7 +78,8 @@ def answer:
 #
 # Prefix is meant by path element: /foo is for /foo itself and all below /foo/.
 def location_blocks($exact):
-  if .pathType == "Exact" then "    location = \(.path | string) { \(answer) }"
+  if .head then "    location \(.head) { \(answer) }" # of a feature
+  elif .pathType == "Exact" then "    location = \(.path | string) { \(answer) }"
   elif .path == "/" then "    location / { \(answer) }" # Prefix "/" and Default
   else
     (if $exact[.path] then empty else "    location = \(.path | string) { \(answer) }" end),

@@ -153,6 +153,9 @@ def backend_protocol:
   .set["backend-protocol"] // "" | ascii_upcase
   | if . == "HTTPS" or . == "GRPC" or . == "GRPCS" then . else null end;
 
+# input: what `asked` says / output: whether the Ingress's paths are regular expressions, as ingress-nginx has it
+def asks_for_expressions: .set["use-regex"] or .set["rewrite-target"] != null;
+
 # input: an Ingress / output: {host: true, ...}: the hosts of which HTTP clients are sent to HTTPS; "*" for all
 #
 # force-ssl-redirect says so for all; ssl-redirect for the hosts in spec.tls.

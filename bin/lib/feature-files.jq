@@ -3,6 +3,10 @@
 import "features/access" as access;
 import "features/external-auth" as external_auth;
 import "features/directives" as directives;
+import "features/headers" as headers;
+import "features/redirects" as redirects;
+import "features/rewrite" as rewrite;
 include "networks";
+include "expressions";
 include "quoting";
 include "allow";

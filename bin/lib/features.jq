@@ -17,12 +17,18 @@
 import "features/access" as access;
 import "features/external-auth" as external_auth;
 import "features/directives" as directives;
+import "features/headers" as headers;
+import "features/redirects" as redirects;
+import "features/rewrite" as rewrite;
 
 # output: [feature that this file has]
 def loaded: [
   "access",
   "external-auth",
   "directives",
+  "headers",
+  "redirects",
+  "rewrite",
   "" ];
 
 # input: {features} / output: the same; an error if one of them is not loaded, since what it protects would be open
@@ -35,6 +41,7 @@ def feature_claims($context; answer):
   ($context | all_loaded) as $_
   | .
   | external_auth::claims($context; answer) # "external-auth", which is no name for jq
+  | redirects::claims($context)
   ;
 
 # input: a location with .host and .set / output: directives for its block
@@ -42,6 +49,8 @@ def feature_location:
   ""
   + access::location
   + external_auth::location # "external-auth"
+  + headers::location
+  + redirects::location
   + directives::location
   ;
 
@@ -52,6 +61,8 @@ def with_features:
     all_loaded
     | access::model
     | external_auth::model # "external-auth"
+    | headers::model
+    | rewrite::model
     | .options as $options
     | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location else . end))
   end;

@@ -14,34 +14,17 @@
 #                 | {host, path: "/", pathType: "Default"}],                              no default backend: a 404
 #          tls: [{hosts, secretName}], problems: [{reason, message}]}
 #
-# host "" is any host that no other server has. pathType is Exact, Prefix, or Default, which is ours and not the API's:
-# what no path of the host matches. $closed is a sentence if the Ingress must not be served (annotations.jq), else null.
+# host "" is any host that no other server has. pathType is Exact, Prefix, or two that are ours and not the API's: Default,
+# which is what no path of the host matches, and RegularExpression (expressions.jq). $closed is a sentence if the Ingress must not be served (annotations.jq), else null.
 # (jq 1.8.2 crashes unless the program itself includes each file that one of its files includes, and after that one.)
+include "classes";
 include "annotations";
+include "expressions";
 include "networks";
 include "limits";
 include "ownership";
 include "items";
 include "allow";
-
-# --- which Ingresses are ours
-
-# output: {"name of an IngressClass": true, ...} of those that are ours
-#
-# A class is ours if its spec.controller says so. The class $class is also ours while it does not exist: deleting it by
-# mistake must not take every route away.
-def our_classes($all):
-  ([$all[] | select(.spec.controller == $controller) | .metadata.name] + if any($all[]; .metadata.name == $class) then [] else [$class] end)
-  | map({(.): true}) | add // {};
-
-# output: whether an Ingress without a class is ours
-def default_is_ours($all):
-  any($all[]; .spec.controller == $controller and .metadata.annotations["ingressclass.kubernetes.io/is-default-class"] == "true");
-
-# input: an Ingress / output: whether it is ours. The field counts before the annotation of before Kubernetes 1.18.
-def is_ours($ours; $default):
-  (.spec.ingressClassName // .metadata.annotations["kubernetes.io/ingress.class"]) as $named
-  | if $named == null then $default else $ours[$named] end;
 
 # --- claims (and problems among them, which have no host)
 
@@ -59,18 +42,20 @@ def backend($namespace; $closed):
   else {service: "\($namespace)/\(.service.name)", port: (.service.port | .name // .number // 0)}
   end;
 
-# input: an HTTPIngressPath / output: {path, pathType}, or a problem
-def path_and_type:
+# input: an HTTPIngressPath / output: {path, pathType}, or a problem; $expressions: whether paths are regular expressions
+def path_and_type($expressions):
   (.path // "" | if . == "" then "/" else . end) as $path
-  | [$path | path_refusal] as $refused
+  | ($expressions and .pathType != "Exact") as $expression
+  | [$path | if $expression then expression.why // empty else path_refusal end] as $refused
   | if $refused != [] then problem("PathRefused"; "the path \($path | quoted) \($refused[0])")
+    elif $expression then {$path, pathType: "RegularExpression"}
     elif .pathType == "Exact" then {$path, pathType: "Exact"}
     else # Prefix, and ImplementationSpecific likewise; a trailing slash means nothing there
       {path: ($path | if . == "/" then . else rtrimstr("/") end), pathType: "Prefix"}
     end;
 
 # input: an Ingress / output: for each rule the claims of its paths, and problems; $redirected is what redirected_hosts says
-def rule_claims($redirected; $closed):
+def rule_claims($redirected; $closed; $expressions):
   .metadata.namespace as $namespace
   | .spec.rules[]?
   | (.host // "") as $host
@@ -78,7 +63,7 @@ def rule_claims($redirected; $closed):
       (if $host | is_redirected($redirected) then {redirect: true} else {} end) as $redirect
       | .http.paths[]?
       | (.backend | backend($namespace; $closed)) as $backend
-      | path_and_type
+      | path_and_type($expressions)
       | if .path then {$host} + . + $redirect + $backend else . end
     else
       problem("HostRefused"; "the host \($host | quoted) is no DNS name")
@@ -99,7 +84,7 @@ def digest($most):
   within_limits($most)
   | asked($policy) as $asked
   | (if $asked.closed then {} else redirected_hosts($asked.set; $ssl_redirect) end) as $redirected
-  | [rule_claims($redirected; $asked.closed), default_claims($redirected; $asked.closed)] as $claims
+  | [rule_claims($redirected; $asked.closed; $asked | asks_for_expressions), default_claims($redirected; $asked.closed)] as $claims
   | {
       ingress: key,
       created: (.metadata.creationTimestamp // ""),
@@ -110,8 +95,8 @@ def digest($most):
     } + if $asked.uses then {uses: $asked.uses} else {} end;
 
 [$classes | split("\n")[] | select(. != "") | read_item | .object | values] as $all
-| our_classes($all) as $ours
-| default_is_ours($all) as $default
+| our_classes($all; $class; $controller) as $ours
+| default_is_ours($all; $controller) as $default
 | ($limits | limits) as $most
 | each_item("Ingress";
     if is_ours($ours; $default) | not then {}

@@ -21,7 +21,7 @@
 #   defaultCertificate: a file, or null for the one that is made at start,
 #   problems: [{ingress, reason, message}]
 # }
-# host "" is any host that no other server has. pathType is Exact, Prefix, or
+# host "" is any host that no other server has. pathType is Exact, Prefix, RegularExpression, or
 # Default: what no path of the host matches; with nobody to serve it, it is a 404.
 #
 # Read it from the end. What an Ingress asks for goes through four stages:

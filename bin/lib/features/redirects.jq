@@ -1,0 +1,39 @@
+# permanent-redirect, temporal-redirect, app-root, from-to-www-redirect, server-alias: other URLs, and other hosts.
+
+# input: claim / output: the host that from-to-www-redirect adds: www.a => a, a => www.a; nothing for wildcards and any host
+def other_host:
+  .host | select(. != "" and (startswith("*") | not))
+  | if startswith("www.") then .[4:] | select(contains(".")) else "www." + . | select(length <= 253) end;
+
+# input: [claim] / output: claims for hosts that no rule is for: of two Ingresses that want one, the older gets it
+#
+# An alias serves what its host serves, as far as that is of the same namespace.
+def claims($context):
+  def namespace: .ingress | split("/")[0];
+  def set: $context.options[.options - 1];
+  . as $all
+  | ([.[] | {(.host): true}] | add // {}) as $taken
+  | ([ $all[] | select(.options)
+       | . as $claim
+       | (set["server-alias"] // [])[:20][] | {alias: ., host: $claim.host, namespace: ($claim | namespace)} ]
+     | group_by(.alias) | map(select($taken[.[0].alias] | not)[0])) as $aliases
+  | ([$aliases[] | {("\(.namespace)/\(.host)"): [.alias]}] | reduce .[] as $entry ({}; ($entry | keys[0]) as $key | .[$key] += $entry[$key])) as $aliases_of
+  | ([$aliases[] | {(.alias): true}] | add // {}) as $is_alias
+  | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: other_host}
+       | select(($taken[.host] or $is_alias[.host]) | not) ]
+     | group_by(.host) | map(.[0])) as $moved
+  | $all
+    + [ $all[] | select(.ingress) | . as $claim | $aliases_of["\(namespace)/\(.host)"][]? | $claim + {host: .} ]
+    + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix"} ];
+
+# input: a location / output: the directives that redirect
+def location:
+  (if .set["relative-redirects"] then "" else "$client_scheme://$request_host" end) as $origin
+  | .set as $set
+  | (if .to then "return 308 $client_scheme://\(.to)$request_uri; " else "" end)
+    + (if $origin == "" then "absolute_redirect off; " else "" end)
+    + (if $set["app-root"] then "if ($uri = /) { return 302 \"\($origin)\($set["app-root"])\"; } " else "" end)
+    + ( (if $set["temporal-redirect"] then {to: $set["temporal-redirect"], code: ($set["temporal-redirect-code"] // 302)}
+         elif $set["permanent-redirect"] then {to: $set["permanent-redirect"], code: ($set["permanent-redirect-code"] // 301)}
+         else null end) as $redirect
+        | if $redirect then "return \($redirect.code) \"\(if $redirect.to | startswith("/") then $origin else "" end)\($redirect.to)\"; " else "" end );

@@ -1,0 +1,50 @@
+# use-regex, rewrite-target: paths that are regular expressions, and other paths for the pods.
+#
+# nginx takes the first regular expression that matches, before any prefix. So in a server that has one, its prefixes
+# become expressions, too, and they stand in the order of the model: the longest path first, as ingress-nginx has it.
+include "expressions";
+include "quoting";
+
+# input: a path without expressions / output: the regular expression that matches it
+def escaped: gsub("(?<special>[.*+()])"; "\\\(.special)");
+
+# input: a location / output: the regular expression of its path, as nginx has it. (It has no quotes in it.)
+def pattern:
+  if .pathType == "RegularExpression" then "^(?:\(.path | ltrimstr("^")))"
+  elif .pathType == "Exact" then "^\(.path | escaped)$"
+  else "^\(.path | escaped)(?:/|$)"
+  end;
+
+# input: a location of a server with regular expressions / output: it with .head, which is what its block begins with
+def with_head:
+  if .pathType == "RegularExpression" then .head = "~* \"\(pattern)\""
+  elif .pathType == "Prefix" and .path != "/" then .head = "~ \"\(pattern)\""
+  else .
+  end;
+
+# input: a location / output: it with .rewrite, which comes last, as nginx runs no `if` or `set` after `break`
+def with_rewrite($options):
+  ($options[(.options // 0) - 1]["rewrite-target"]? // null) as $target
+  | if .options and $target and (.pathType | IN("RegularExpression", "Exact")) then
+      .rewrite = "rewrite \"\(if .pathType == "Exact" then "" else "(?i)" end)\(pattern)\" \"\($target)\" break; "
+    else .
+    end;
+
+# input: [location] of a server / output: a location for paths that are too long for one of its expressions
+#
+# It answers them itself: they must not fall through to a path that is less protected.
+def too_long:
+  [.[] | select(.pathType == "RegularExpression").path | expression.longest] | min
+  | select(. < 16384)
+  | "    location ~ \"(?s)^.{\(. + 1)}\" { return 414 \"A path of more than \(.) characters is not matched with the regular expressions of this host.\\n\"; }";
+
+# input: model / output: the same
+def model:
+  .options as $options
+  | .servers |= map(
+      if any(.locations[]; .pathType == "RegularExpression") then
+        .lines += [.locations | too_long]
+        | .locations |= map(with_head)
+      else .
+      end
+      | .locations |= map(with_rewrite($options)));

@@ -1,0 +1,80 @@
+# Redirects, and further hosts.
+load words
+
+# Prints the status and the Location of the answer.
+moved() { # HOST PATH [CURL_OPTION...]
+  ask "$@" -o /dev/null -w '%{http_code} %header{location}\n'
+}
+
+@test "permanent-redirect and temporal-redirect send clients elsewhere, with their codes" {
+  ingress permanent one.example / red permanent-redirect=https://www.example.org/a?b=c
+  ingress temporal two.example / red temporal-redirect=http://www.example.org
+  ingress codes three.example /p red permanent-redirect=http://a.example permanent-redirect-code=308
+  ingress t-code three.example /t red temporal-redirect=http://a.example temporal-redirect-code=307
+  ingress both four.example / red permanent-redirect=http://p.example temporal-redirect=http://t.example
+  ingress path five.example / red permanent-redirect=/new-location relative-redirects=false
+  ingress relative six.example / red permanent-redirect=/new-location relative-redirects=true
+  serve
+  assert_equal '301 https://www.example.org/a?b=c' "$(moved one.example /x)"
+  assert_equal '302 http://www.example.org' "$(moved two.example /x)"
+  assert_equal '308 http://a.example' "$(moved three.example /p)"
+  assert_equal '307 http://a.example' "$(moved three.example /t)"
+  assert_equal '302 http://t.example' "$(moved four.example /)"
+  assert_equal '301 http://five.example/new-location' "$(moved five.example /)"
+  assert_equal '301 /new-location' "$(moved six.example /)"
+}
+
+@test "a wrong URL or code is a problem, and the path is served or has the usual code" {
+  ingress script one.example / red permanent-redirect=javascript:alert
+  ingress quote two.example / red 'temporal-redirect=http://a.example";} location /x {'
+  ingress variable three.example / red 'permanent-redirect=http://a.example/$http_cookie'
+  ingress code four.example / red permanent-redirect=http://a.example permanent-redirect-code=200
+  serve
+  assert_equal 'red red red' "$(who_answers one.example /) $(who_answers two.example /) $(who_answers three.example /)"
+  assert_equal '301 http://a.example' "$(moved four.example /)"
+  assert_equal 4 "$(problems | grep -c ^AnnotationRefused)"
+}
+
+@test "app-root redirects / and nothing else" {
+  ingress root one.example / red app-root=/foo
+  ingress wrong two.example / red app-root=foo
+  serve
+  assert_equal '302 http://one.example/foo' "$(moved one.example /)"
+  assert_equal 'red red' "$(who_answers one.example /foo) $(who_answers two.example /)"
+}
+
+@test "from-to-www-redirect leads from www to the host and back, with scheme, path and query, but takes no host that has rules" {
+  ingress bare one.example / red from-to-www-redirect=true
+  ingress www www.two.example / red from-to-www-redirect=true
+  ingress taken three.example / red from-to-www-redirect=true
+  ingress other/owner www.three.example / red
+  serve
+  assert_equal '308 http://one.example/foo?a=b' "$(moved www.one.example '/foo?a=b')"
+  assert_equal '308 https://one.example/' "$(ask_tls www.one.example / -o /dev/null -w '%{http_code} %header{location}')"
+  assert_equal '308 http://www.two.example/' "$(moved two.example /)"
+  assert_equal 'other/red red red' "$(who_answers www.three.example /) $(who_answers one.example /) $(who_answers www.two.example /)"
+}
+
+@test "server-alias serves the same under further hosts, and takes none that somebody has" {
+  ingress a foo.example /a red server-alias=bar.example,*.wild.example,taken.example
+  ingress b foo.example /b blue
+  ingress other/owner taken.example / red
+  ingress late late.example / auth server-alias=bar.example
+  ingress wrong wrong.example / auth 'server-alias=~^w.*'
+  serve
+  assert_equal 'red blue red 404' "$(who_answers bar.example /a) $(who_answers bar.example /b) $(who_answers x.wild.example /a) $(who_answers bar.example /c)"
+  assert_equal 'other/red auth' "$(who_answers taken.example /a) $(who_answers wrong.example /)"
+  assert_equal bar.example "$(pod_gets .host bar.example /a)"
+}
+
+@test "force-ssl-redirect and ssl-redirect send clients to HTTPS with 308 and the whole path; other redirects keep theirs" {
+  ingress force one.example / red force-ssl-redirect=true
+  TLS=some ingress ssl two.example / red ssl-redirect=true preserve-trailing-slash=true
+  ingress port three.example / red permanent-redirect=/x use-port-in-redirects=true
+  serve
+  assert_equal '308 https://one.example/a/?b=c' "$(moved one.example '/a/?b=c')"
+  assert_equal '308 https://two.example/' "$(moved two.example /)"
+  assert_equal 200 "$(status one.example / -H 'X-Forwarded-Proto: https')"
+  assert_equal red "$(ask_tls one.example / -o /dev/null -w '%{http_code}' | sed s/200/red/)"
+  assert_equal '301 http://three.example:8080/x' "$(moved three.example:8080 /)"
+}

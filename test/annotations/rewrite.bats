@@ -1,0 +1,82 @@
+# use-regex and rewrite-target: paths that are regular expressions, and other paths for the pods.
+load words
+
+@test "rewrite-target gives the pod another path, with what the groups of the expression matched" {
+  ingress groups one.example '/app(/|$)(.*)' red 'rewrite-target=/$2'
+  ingress fixed two.example / red rewrite-target=/new/backend
+  ingress plain two.example /.well-known/acme/challenge blue
+  ingress exact three.example Exact:/only red rewrite-target=/other
+  ingress query four.example '/q/(.*)' red 'rewrite-target=/search?term=$1&all=yes'
+  ingress no-slash five.example '/cut(/.*)' red 'rewrite-target=$1'
+  serve
+  assert_equal '/x/y?a=b' "$(pod_gets .uri one.example '/app/x/y?a=b')"
+  assert_equal / "$(pod_gets .uri one.example /app)"
+  assert_equal /x "$(pod_gets .uri one.example /APP/x)"
+  assert_equal 404 "$(status one.example /apps)"
+  assert_equal '/new/backend red' "$(pod_gets .uri two.example /any/thing) $(who_answers two.example /any/thing)"
+  assert_equal '/.well-known/acme/challenge blue' "$(pod_gets .uri two.example /.well-known/acme/challenge) $(who_answers two.example /.well-known/acme/challenge)"
+  assert_equal '/other 404' "$(pod_gets .uri three.example /only) $(status three.example /only/below)"
+  assert_equal '/search?term=tea&all=yes' "$(pod_gets .uri four.example /q/tea)"
+  assert_equal '/search?term=tea&all=yes&more=1' "$(pod_gets .uri four.example '/q/tea?more=1')"
+  assert_equal /below "$(pod_gets .uri five.example /cut/below)"
+  assert_equal '/a%20b' "$(pod_gets .uri one.example /app/a%20b)"
+}
+
+@test "in a host with expressions the longest path comes first; those of other Ingresses are what they were" {
+  ingress foo one.example /foo red
+  ingress more one.example '/foo.+' blue use-regex=true rewrite-target=/new/backend
+  ingress dots one.example /file.txt red
+  ingress rest one.example / auth
+  ingress digits two.example '/v[0-9]{1,3}/(a|b)' red use-regex=true
+  ingress word two.example '/\w+\.html$' blue use-regex=true
+  ingress off three.example '/foo(.*)' red use-regex=false
+  serve
+  assert_equal 'red blue blue' "$(who_answers one.example /foo) $(who_answers one.example /foo/bar) $(who_answers one.example /foobar)"
+  assert_equal 'red auth auth auth' "$(who_answers one.example /file.txt) $(who_answers one.example /fileXtxt) $(who_answers one.example /file.txt2) $(who_answers one.example /FILE.txt)"
+  assert_equal 'red red 404 404' "$(who_answers two.example /v12/a) $(who_answers two.example /V1/B/below) $(who_answers two.example /v1/c) $(who_answers two.example /v1234/a)"
+  assert_equal 'blue 404' "$(who_answers two.example /page.html) $(who_answers two.example /page.html.bak)"
+  assert_equal 'red 404' "$(who_answers three.example '/foo(.*)') $(who_answers three.example /foo/bar)"
+}
+
+@test "an expression that could take long, or is none, is a problem, and harms no other path" {
+  local expression number=0
+  while read -r expression; do
+    number=$((number + 1))
+    ingress "wrong-$number" "one.example" "$expression" red use-regex=true
+  done <<'EXPRESSIONS'
+/(a+)+$
+/(a|aa)*$
+/(.*)*x
+/.*.*.*.*.*
+/(?=a)b
+/(a)\1
+/a{2,1}
+/a**
+/(a
+/a)
+/a"; return 200 "pwned
+/a { }
+/[[:alpha:]]
+/(?i)a
+/$(pwned)'
+EXPRESSIONS
+  ingress target two.example '/x/(.*)' red 'rewrite-target=/$1"; return 200 "pwned'
+  ingress variable two.example '/y/(.*)' red 'rewrite-target=/$host'
+  ingress scheme two.example '/z/(.*)' red 'rewrite-target=http://evil.example/$1'
+  ingress good one.example '/good(/|$)(.*)' blue 'rewrite-target=/$2'
+  serve
+  assert_equal 15 "$(problems | grep -c '^PathRefused: e2e/wrong-')"
+  assert_contains "$(problems)" 'PathRefused: e2e/wrong-1: the path "/(a+)+$" repeats a group, which could take very long: only ? may follow a group'
+  assert_equal 3 "$(problems | grep -c '^AnnotationRefused: e2e/.*rewrite-target')"
+  assert_equal '/tea' "$(pod_gets .uri one.example /good/tea)"
+}
+
+@test "the worst expression that is let in costs nobody much: a path that is too long for it gets a 414" {
+  ingress worst one.example '/(.*)a(.*)b(.*)c' red use-regex=true
+  ingress other one.example /x blue
+  serve
+  local long
+  printf -v long '%0400d' 0
+  assert_equal '414 404' "$(status one.example "/${long//0/a}") $(status one.example "/${long:200}")"
+  assert_equal blue "$(who_answers one.example /x/below)"
+}
