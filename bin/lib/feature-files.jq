@@ -2,6 +2,11 @@
 # the files that another one includes are loaded before that one, and it loads what is included last first.
 import "features/access" as access;
 import "features/directives" as directives;
+import "features/rates" as rates;
+import "features/cors" as cors;
+import "features/buffers" as buffers;
+import "features/proxy_redirect" as proxy_redirect;
+include "network-lists";
 include "networks";
 include "quoting";
 include "allow";

@@ -16,11 +16,19 @@
 # their files once more.
 import "features/access" as access;
 import "features/directives" as directives;
+import "features/rates" as rates;
+import "features/cors" as cors;
+import "features/buffers" as buffers;
+import "features/proxy_redirect" as proxy_redirect;
 
 # output: [feature that this file has]
 def loaded: [
   "access",
   "directives",
+  "rates",
+  "cors",
+  "buffers",
+  "proxy_redirect",
   "" ];
 
 # input: {features} / output: the same; an error if one of them is not loaded, since what it protects would be open
@@ -31,13 +39,20 @@ def all_loaded:
 # input: [answered claim, the oldest Ingress first] / output: the same, as the features change it
 def feature_claims($context; answer):
   ($context | all_loaded) as $_
-  | .;
+  | .
+  | rates::claims($context)
+  | buffers::claims($context)
+  ;
 
 # input: a location with .host and .set / output: directives for its block
 def feature_location:
   ""
   + access::location
   + directives::location
+  + rates::location
+  + cors::location
+  + buffers::location
+  + proxy_redirect::location
   ;
 
 # input: model / output: the same with what the features add
@@ -46,6 +61,8 @@ def with_features:
   else
     all_loaded
     | access::model
+    | rates::model
+    | cors::model
     | .options as $options
     | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location else . end))
   end;

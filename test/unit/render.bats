@@ -57,7 +57,8 @@ golden() { # FIXTURE
   assert_contains "$(conf_with grpc)" '{ set $ingress "shop/same-names"; grpc_pass "grpc://apple.shop.80.grpc"; }'
   assert_contains "$(conf_with GRPCS)" '{ set $ingress "shop/same-names"; grpc_ssl_name "apple.shop.svc"; grpc_pass "grpcs://apple.shop.80.grpcs"; }'
   assert_contains "$(conf_with GRPCS)" 'upstream "apple.shop.80.grpcs" {'
-  assert_contains "$(conf_with FCGI)" 'proxy_pass "http://apple.shop.80"; }'
+  assert_contains "$(conf_with SPDY)" '{ set $ingress "shop/same-names"; proxy_pass "http://apple.shop.80"; }'
+  refute_contains "$(conf_with FCGI)" 'apple.shop.80"; }'
 }
 
 @test "nginx takes every configuration without a warning, also with gRPC, source ranges and trusted proxies" {
