@@ -2,6 +2,7 @@
 # the files that another one includes are loaded before that one, and it loads what is included last first.
 import "features/access" as access;
 import "features/directives" as directives;
+import "features/errors" as errors;
 import "features/rates" as rates;
 import "features/cors" as cors;
 import "features/buffers" as buffers;

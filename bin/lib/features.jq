@@ -16,6 +16,7 @@
 # their files once more.
 import "features/access" as access;
 import "features/directives" as directives;
+import "features/errors" as errors;
 import "features/rates" as rates;
 import "features/cors" as cors;
 import "features/buffers" as buffers;
@@ -25,6 +26,7 @@ import "features/proxy_redirect" as proxy_redirect;
 def loaded: [
   "access",
   "directives",
+  "errors",
   "rates",
   "cors",
   "buffers",
@@ -40,6 +42,7 @@ def all_loaded:
 def feature_claims($context; answer):
   ($context | all_loaded) as $_
   | .
+  | errors::claims($context; answer)
   | rates::claims($context)
   | buffers::claims($context)
   ;
@@ -49,6 +52,7 @@ def feature_location:
   ""
   + access::location
   + directives::location
+  + errors::location
   + rates::location
   + cors::location
   + buffers::location
@@ -60,6 +64,7 @@ def with_features:
   if (.features // []) == [] then .
   else
     all_loaded
+    | errors::model
     | access::model
     | rates::model
     | cors::model

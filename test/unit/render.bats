@@ -61,11 +61,13 @@ golden() { # FIXTURE
   refute_contains "$(conf_with FCGI)" 'apple.shop.80"; }'
 }
 
-@test "nginx takes every configuration without a warning, also with gRPC, source ranges and trusted proxies" {
+@test "nginx takes every configuration without a warning, also with gRPC, source ranges, limits, CORS, error backends and trusted proxies" {
   mkdir -p "$STATE_DIR"
   for trusted in '' 10.0.0.0/8,fd00::/8; do
     model rules '(.ingresses.items[] | select(.metadata.name == "same-names").metadata.annotations) = {"nginx.ingress.kubernetes.io/backend-protocol": "GRPC",
-      "nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8"}' | TRUSTED_PROXIES=$trusted "$bin/render" >"$dir/nginx.conf"
+      "nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8", "nginx.ingress.kubernetes.io/limit-allowlist": "10.0.0.0/8",
+      "nginx.ingress.kubernetes.io/limit-rps": "5", "nginx.ingress.kubernetes.io/enable-cors": "true", "nginx.ingress.kubernetes.io/cors-allow-origin": "https://*.a.example",
+      "nginx.ingress.kubernetes.io/default-backend": "apple", "nginx.ingress.kubernetes.io/custom-http-errors": "403,404"}' | TRUSTED_PROXIES=$trusted "$bin/render" >"$dir/nginx.conf"
     assert_contains "$(<"$dir/nginx.conf")" grpc_pass
     use_known_keys
     "$bin/apply" test <"$dir/nginx.conf"

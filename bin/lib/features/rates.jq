@@ -35,7 +35,7 @@ def claims($context):
   [$context.options[] | [rates.zone]] as $zones
   | first_rates($zones) as $is_possible
   | map(
-      if .options == null or .status then .
+      if .options == null then .
       elif any($zones[.options - 1][]; $is_possible[.] | not) then closed("Ingresses have \(most_rates) different values of limit-rps and limit-rpm already")
       elif (.protocol // "" | startswith("GRPC")) and ($context.options[.options - 1]["limit-rate"] // 0) > 0 then closed("limit-rate is not possible with gRPC")
       else .
