@@ -42,8 +42,8 @@ def all_loaded:
 def feature_claims($context; answer):
   ($context | all_loaded) as $_
   | .
-  | errors::claims($context; answer)
   | rates::claims($context)
+  | errors::claims($context; answer)
   | buffers::claims($context)
   ;
 

@@ -83,3 +83,8 @@ golden() { # FIXTURE
   sed -i 's/^@log.conf.template@$/&\n@mine.conf.template@/' "$dir/templates/nginx.conf.template"
   assert_contains "$(TEMPLATES_DIR=$dir/templates "$bin/render" <<<'{}')" "# my own: $HTTP_PORT"
 }
+
+@test "custom-http-errors repeats the error pages of the http block, which its own would replace" {
+  assert_equal "$(tr '\n' ' ' <"$templates/answers.conf.template" | grep -oE ' error_page [0-9 ]+[/$][^;]*;' | grep -oE '\b[0-9]{3}\b' | sort -u | xargs)" \
+    "$(jq -n -r -L "$bin/lib" 'import "features/errors" as errors; [errors::said_by_nginx | tostring] | join(" ")')"
+}

@@ -42,7 +42,7 @@ def told: "namespace", "ingress", "service", "port";
 def before_pods: 401, 403, 405, 429, 500, 503;
 
 # input: {annotation: value} / output: [code] that go to the default backend; nginx would read what is too large after all
-def codes: [.["custom-http-errors"] // [] | .[] | tonumber | select(. != 413)] | unique;
+def codes: [.["custom-http-errors"] // "" | scan("[0-9]+") | tonumber | select(. != 413)] | unique;
 
 # input: {backend: the name of an upstream, codes} / output: a server's lines: where nginx goes with an error of the pod,
 # whose code is known by $upstream_status; and with those that may be its own
@@ -73,14 +73,15 @@ def model:
   | .options as $options
   | .servers |= map(
       .locations |= map(if .fallback then with_fallback($ready) else . end)
-      | .lines += [
+      | .error_lines = [
           [ .locations[] | select(.upstream and .fallback)
             | {backend: .fallback.upstream, codes: ($options[.options - 1] | codes)} | select(.codes != []) ]
           | group_by(.backend)[]
           | (map(.codes) | add) as $all
           | {backend: .[0].backend, codes: [before_pods | select(IN($all[]))]}
-          | error_locations ])
-  | if any(.servers[].locations[]; .upstream and .fallback) then
+          | error_locations ]
+      | if .error_lines == [] then del(.error_lines) else .lines += .error_lines end)
+  | if any(.servers[]; .error_lines or any(.locations[]; .falls_back)) then
       .lines += [
         "  map $upstream_status $pod_status { # of the last pod that was asked",
         "    \"~(?<last_status>[0-9]+)$\" $last_status;",
@@ -107,7 +108,7 @@ def location:
     | .fallback.upstream as $backend
     | (if .protocol // "" | startswith("GRPC") then "grpc" else "proxy" end) as $kind
     | (if .falls_back then "set $x_code 503; set $x_format $http_accept; set $x_original_uri $request_uri; " + ([told | "set $x_\(.) \($told[.] | string); "] | add)
-       else "set $x_code \"\"; set $x_format \"\"; set $x_original_uri \"\"; " + ([told | "set $x_\(.) \"\"; "] | add)
+       else ""
        end)
       + ((.set | codes) as $codes
         | if $codes == [] then ""
