@@ -46,28 +46,30 @@ def lines:
   "  add_header Vary $cors_vary always; # a cache must not give one origin the answer for another",
   "";
 
-# input: model / output: the same with the headers, the lists of origins, and their numbers in each element of options
+# input: {annotation: value} / output: the directives of a location; $kind is proxy or grpc
+def directives($kind):
+  ( "set $cors_methods \(.["cors-allow-methods"] // "GET, PUT, POST, DELETE, PATCH, OPTIONS" | string); "
+  + "set $cors_headers \(.["cors-allow-headers"] // "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range,Authorization" | string); "
+  + "set $cors_credentials \(if .["cors-allow-credentials"] == false then "\"\"" else "true" end); "
+  + "set $cors_exposed \(.["cors-expose-headers"] // "" | string); "
+  + "set $cors_max_age \(if .["cors-max-age"] != null then .["cors-max-age"] else 1728000 end); "
+  + "set $cors_preflight $request_method; " ) as $headers
+  | "set $origins \"\(.origins // "")\"; "
+    + (if .origins then "if ($allowed_origin) { set $cors_origin $allowed_origin; \($headers)} " else "set $cors_origin \"*\"; \($headers)" end)
+    + "if ($cors_preflight = OPTIONS) { return 204; } "
+    + ( ["Allow-Origin", "Allow-Credentials", "Allow-Methods", "Allow-Headers", "Expose-Headers", "Max-Age" | "\($kind)_hide_header Access-Control-\(.); "] | add )
+  ;
+
+# input: model / output: the same with the headers, the lists of origins, and the directives, as .cors, in each element of options
 def model:
   ([.options[] | origins | values | select(. != ["*"])] | unique) as $lists
   | ($lists | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
-  | .options |= map(origins as $origins | if $origins == null or $origins == ["*"] then . else .origins = $numbers[$origins | tojson] end)
+  | .options |= map(origins as $origins | if $origins == null or $origins == ["*"] then . else .origins = $numbers[$origins | tojson] end
+      | if $origins then .cors = {proxy: directives("proxy"), grpc: directives("grpc")} else . end)
   | .options as $options
   | if any(.servers[].locations[]; .options and $options[.options - 1]["enable-cors"]) then .lines += [$lists | lines] else . end;
 
 # input: a location / output: its directives
 def location:
   (if .protocol // "" | startswith("GRPC") then "grpc" else "proxy" end) as $kind
-  | .set
-  | if .["enable-cors"] != true then ""
-    else
-      ( "set $cors_methods \(.["cors-allow-methods"] // "GET, PUT, POST, DELETE, PATCH, OPTIONS" | string); "
-      + "set $cors_headers \(.["cors-allow-headers"] // "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range,Authorization" | string); "
-      + "set $cors_credentials \(if .["cors-allow-credentials"] == false then "\"\"" else "true" end); "
-      + "set $cors_exposed \(.["cors-expose-headers"] // "" | string); "
-      + "set $cors_max_age \(if .["cors-max-age"] != null then .["cors-max-age"] else 1728000 end); "
-      + "set $cors_preflight $request_method; " ) as $headers
-      | "set $origins \"\(.origins // "")\"; "
-        + (if .origins then "if ($allowed_origin) { set $cors_origin $allowed_origin; \($headers)} " else "set $cors_origin \"*\"; \($headers)" end)
-        + "if ($cors_preflight = OPTIONS) { return 204; } "
-        + ( ["Allow-Origin", "Allow-Credentials", "Allow-Methods", "Allow-Headers", "Expose-Headers", "Max-Age" | "\($kind)_hide_header Access-Control-\(.); "] | add )
-    end;
+  | .set.cors[$kind] // "";

@@ -67,9 +67,18 @@ def with_fallback($ready):
   else .
   end;
 
+# output: the codes of which nginx's own errors are sentences
+def said_by_nginx: 308, 400, 401, 403, 404, 405, 408, 410, 411, 412, 413, 414, 415, 416, 421, 429, 500, 501, 502, 503, 504, 505, 507;
+
+# input: {annotation: value} / output: the directives for the errors that stay as they are in other locations
+def other_errors:
+  codes as $codes
+  | "error_page \([said_by_nginx | select(IN($codes[]) | not) | tostring] | join(" ")) /nginx-says/$upstream_name; error_page 494 =431 /nginx-says; error_page 495 496 497 =400 /nginx-says; ";
+
 # input: model / output: the same with default backends where they answer
 def model:
   ([.upstreams[]? | {(.name): true}] | add // {}) as $ready
+  | .options |= map(if .["custom-http-errors"] then .other_errors = other_errors else . end)
   | .options as $options
   | .servers |= map(
       .locations |= map(if .fallback then with_fallback($ready) else . end)
@@ -96,9 +105,6 @@ def model:
     else .
     end;
 
-# output: the codes of which nginx's own errors are sentences
-def said_by_nginx: 308, 400, 401, 403, 404, 405, 408, 410, 411, 412, 413, 414, 415, 416, 421, 429, 500, 501, 502, 503, 504, 505, 507;
-
 # input: a location / output: its directives
 def location:
   if .fallback == null then ""
@@ -117,6 +123,6 @@ def location:
             + (if .set["disable-proxy-intercept-errors"] then "" else "\($kind)_intercept_errors on; " end)
             + (if .set["auth-signin"] then "error_page 401 $sign_in; " else "" end)
             + ([$codes[] | "error_page \(.) = @errors.\(if IN(before_pods) then "\(.).$error_of." else "" end)\($backend); "] | add)
-            + "error_page \([said_by_nginx | select(IN($codes[]) | not) | tostring] | join(" ")) /nginx-says/$upstream_name; error_page 494 =431 /nginx-says; error_page 495 496 497 =400 /nginx-says; "
+            + .set.other_errors
           end)
   end;
