@@ -16,7 +16,7 @@ told='"\(.uri) \(.header["X-Code"][0]) \(.header["X-Original-Uri"][0]) \(.header
   assert_equal '/a/b?c 503 /a/b?c e2e missing no-such-service null text/x some-id' "$(pod_gets "$told" one.example '/a/b?c' -H 'X-Request-Id: some-id' -H 'Accept: text/x' -H 'X-Code: 1')"
   assert_equal blue "$(who_answers one.example / -d x)"
   assert_equal null "$(pod_gets '.header["X-Code"]' four.example / -H 'X-Code: 404')" # nor is a client believed
-  assert_contains "$(statuses seven.example/{1..9})" '200' # the first
+  assert_contains "$(statuses seven.example/{1..9})" '200'                            # the first
   assert_contains "$(statuses seven.example/{1..9})" '503 503 503'
   assert_contains "$(problems)" 'AnnotationRefused: e2e/neither: default-backend: Service e2e/no-such-service does not exist'
   assert_contains "$(problems)" 'AnnotationRefused: e2e/foreign: the annotation default-backend is "other/red"'
