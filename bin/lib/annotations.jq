@@ -10,9 +10,12 @@
 #              convenience  anything else: what cannot be given is a problem, and the path is served
 #   type       what its value may be (`typed` below); without a type it is not supported
 #   pattern, possible       of a text: a regular expression for it, and what it lets in as a reader would say it
-#   min, max                of a number or size
+#   min, max                of a number or size; a list may be empty if its min is 0
+#   wrong      what counts instead of a wrong value, which is a problem all the same
+#   closes     of a convenience: the values that close the Ingress, as a regular expression
 #   alias      another row: two names for one thing
 #   directive, grpc, unit   the directive of nginx that it is, that for gRPC, and what follows the value (features/directives.jq)
+#   words, if               each word of the text is an argument of the directive; the only value for which it is written
 #   feature    the file in features/ that gives it, where it is more than a directive
 #   core       the digest gives it (ingresses.jq)
 #   instead    of one that is not supported: what does the same
@@ -79,14 +82,14 @@ def typed($row):
   elif $row.type == "networks" then networks
   elif $row.type == "text" then .[:4096] | trimmed | matches
   else # list
-    select(length <= 4096) | [split(",")[] | trimmed | select(. != "")] | select(length > 0 and length <= 100) | [.[] | [matches][0]] | select(all)
+    select(length <= 4096) | [split(",")[] | trimmed | select(. != "")] | select(length >= ($row.min // 1) and length <= 100) | [.[] | [matches][0]] | select(all)
   end;
 
 # input: a row / output: what its type lets in, for a sentence
 def possible:
   {flag: "true and false",
    number: "whole numbers from \(.min // 0) to \(.max)",
-   size: "sizes such as 8k or 1m, up to \(.max)",
+   size: "sizes such as 8k or 1m, \(if .min then "from \(.min) " else "" end)up to \(.max)",
    networks: "up to 1,000 addresses and networks with commas between"}[.type] // .possible;
 
 # --- what an Ingress asks for
@@ -94,6 +97,7 @@ def possible:
 # input: {name, value, row} / output: whether it asks for protection
 def asks_for_protection:
   if .row.class == "switch" then .value != "off" and ([.value | flag] != [false])
+  elif .row.closes then .row.closes as $closes | "\(.value)"[:100] | test("\\A(\($closes))\\z")
   else .row.class == "protective" and (.row.type != "flag" or ([.value | flag] != [false]))
   end;
 
@@ -107,7 +111,9 @@ def understood:
     else
       .row as $row
       | [.value | strings | typed($row)] as $typed
-      | if $typed == [] then .wrong = "\($name) is \(.value | quoted), and possible are \($row | possible)"
+      | if $typed == [] then
+          .wrong = "\($name) is \(.value | quoted), and possible are \($row | possible)"
+          | if $row.wrong then .set = {(.key): $row.wrong} else . end
         else .set = {(.key): $typed[0]}
         end
     end;
@@ -138,7 +144,7 @@ def asked($policy):
          else "closed, because its protection is not available here: \(.[:5] | join("; "))\(if length > 5 then "; and more" else "" end)"
          end) as $closed
       | {
-          set: (if $closed then {} else [$all[] | select(.wrong | not).set | values] | add // {} end),
+          set: (if $closed then {} else [$all[].set | values] | add // {} end),
           uses: (if $closed then [] else [$all[] | select(.set) | .row | .feature // if .directive then "directives" else empty end] | unique end | if . == [] then null else . end),
           protections: ([$all[] | select(asks_for_protection).name] | unique[:10]),
           $closed,

@@ -20,6 +20,11 @@ import "features/directives" as directives;
 import "features/headers" as headers;
 import "features/redirects" as redirects;
 import "features/rewrite" as rewrite;
+import "features/errors" as errors;
+import "features/rates" as rates;
+import "features/cors" as cors;
+import "features/buffers" as buffers;
+import "features/proxy_redirect" as proxy_redirect;
 
 # output: [feature that this file has]
 def loaded: [
@@ -29,6 +34,11 @@ def loaded: [
   "headers",
   "redirects",
   "rewrite",
+  "errors",
+  "rates",
+  "cors",
+  "buffers",
+  "proxy_redirect",
   "" ];
 
 # input: {features} / output: the same; an error if one of them is not loaded, since what it protects would be open
@@ -42,6 +52,9 @@ def feature_claims($context; answer):
   | .
   | external_auth::claims($context; answer) # "external-auth", which is no name for jq
   | redirects::claims($context)
+  | rates::claims($context)
+  | errors::claims($context; answer)
+  | buffers::claims($context)
   ;
 
 # input: a location with .host and .set / output: directives for its block
@@ -52,6 +65,11 @@ def feature_location:
   + headers::location
   + redirects::location
   + directives::location
+  + errors::location
+  + rates::location
+  + cors::location
+  + buffers::location
+  + proxy_redirect::location
   ;
 
 # input: model / output: the same with what the features add
@@ -59,10 +77,13 @@ def with_features:
   if (.features // []) == [] then .
   else
     all_loaded
+    | errors::model
     | access::model
     | external_auth::model # "external-auth"
     | headers::model
     | rewrite::model
+    | rates::model
+    | cors::model
     | .options as $options
     | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location else . end))
   end;

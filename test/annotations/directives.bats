@@ -19,3 +19,86 @@ load words
   assert_equal 504 "$(status one.example '/slow?seconds=2')"
   assert_equal 200 "$(status two.example '/slow?seconds=2')"
 }
+
+@test "proxy-next-upstream takes nginx's words, -timeout and -tries are numbers; what is wrong is a problem, and the path is served" {
+  ingress words one.example / red proxy-next-upstream='error timeout  http_502 non_idempotent' proxy-next-upstream-timeout=999999 proxy-next-upstream-tries=888888
+  ingress off two.example / red proxy-next-upstream=off proxy-next-upstream-timeout=0 proxy-next-upstream-tries=0
+  ingress wrong three.example / red proxy-next-upstream='error; return 200' proxy-next-upstream-timeout=1s proxy-next-upstream-tries=-1 \
+    proxy-connect-timeout=50k proxy-read-timeout=0 proxy-send-timeout=20k
+  ingress common four.example / red proxy-connect-timeout=3600
+  serve
+  assert_equal '200 200 200 200' "$(statuses {one,two,three,four}.example/)"
+  assert_equal '503 502' "$(status one.example '/?status=503') $(status one.example /drop -d x)"
+  assert_equal 6 "$(problems | grep -c 'AnnotationRefused: e2e/wrong: ')"
+  assert_contains "$(problems)" 'the annotation proxy-next-upstream is "error; return 200", and possible are error, timeout, '
+}
+
+@test "proxy-cookie-domain and proxy-cookie-path change the cookies of pods" {
+  ingress changed one.example / red proxy-cookie-domain='localhost example.org' proxy-cookie-path='/one/ /'
+  ingress off two.example / red proxy-cookie-domain=off proxy-cookie-path=off
+  ingress wrong three.example / red proxy-cookie-domain='~(.*) $1' proxy-cookie-path='/one/ /"; }'
+  ingress one-word four.example / red proxy-cookie-domain=localhost proxy-cookie-path='/a /b /c'
+  serve
+  cookie() { header Set-Cookie "$1" '/?header=Set-Cookie:a=b%3B%20Domain=localhost%3B%20Path=/one/two'; }
+  assert_equal 'a=b; Domain=example.org; Path=/two' "$(cookie one.example)"
+  local host
+  for host in two three four; do assert_equal 'a=b; Domain=localhost; Path=/one/two' "$(cookie "$host.example")"; done
+  assert_equal '2 2' "$(problems | grep -c e2e/wrong) $(problems | grep -c e2e/one-word)"
+}
+
+@test "proxy-redirect-from and proxy-redirect-to change the Location of pods, and nothing but its beginning" {
+  ingress changed one.example / red proxy-redirect-from=http://inner.test/ proxy-redirect-to=https://outer.test/a/
+  ingress to-path two.example / red proxy-redirect-from=http://inner.test/ proxy-redirect-to=/a/
+  ingress off three.example / red proxy-redirect-from=off proxy-redirect-to=https://outer.test/
+  ingress default four.example / red proxy-redirect-from=default proxy-redirect-to=https://outer.test/
+  ingress to-off five.example / red proxy-redirect-from=http://inner.test/ proxy-redirect-to=off
+  ingress wrong six.example / red proxy-redirect-from='~^http' proxy-redirect-to='https://$host/'
+  serve
+  location() { header Location "$1" '/?status=302&header=Location:http://inner.test/x?y'; }
+  assert_equal 'https://outer.test/a/x?y' "$(location one.example)"
+  assert_equal '/a/x?y' "$(location two.example)"
+  local host
+  for host in three four five six; do assert_equal 'http://inner.test/x?y' "$(location "$host.example")"; done
+  assert_equal 2 "$(problems | grep -c 'AnnotationRefused: e2e/wrong')"
+}
+
+@test "enable-access-log=false leaves the requests of an Ingress out of the log, and no others" {
+  ingress logged one.example / red enable-access-log=true
+  ingress quiet two.example / red enable-access-log=false
+  ingress wrong three.example / red enable-access-log=/etc/passwd
+  serve
+  assert_equal '200 200 200' "$(statuses {two,one,three}.example/noted)"
+  [[ ${TIER-} == e2e ]] || {
+    wait_for 15 grep -q 'three.example/noted' "$dir/access.log"
+    assert_equal 'one.example/noted three.example/noted' "$(grep -o '[a-z]*.example/noted' "$dir/access.log" | sort | xargs)"
+  }
+}
+
+@test "backend-protocol=FCGI closes the Ingress, another word that is not known is a problem" {
+  ingress fcgi one.example / red backend-protocol=fcgi
+  ingress spdy two.example / red backend-protocol=SPDY
+  ingress https three.example / red:443 backend-protocol=HTTPS proxy-buffering=on proxy-cookie-path='/one/ /'
+  serve
+  assert_equal '503 200 200' "$(statuses {one,two,three}.example/)"
+  assert_equal true "$(pod_gets .tls three.example /)"
+}
+
+@test "a payload in a value changes nothing but its own Ingress" {
+  local names=(proxy-next-upstream proxy-buffering proxy-buffer-size proxy-buffers-number proxy-busy-buffers-size proxy-max-temp-file-size proxy-request-buffering
+    client-body-buffer-size proxy-http-version proxy-cookie-domain proxy-cookie-path proxy-redirect-from proxy-redirect-to enable-access-log cors-allow-origin
+    cors-allow-methods cors-allow-headers cors-expose-headers cors-max-age cors-allow-credentials limit-rps limit-rate limit-allowlist backend-protocol)
+  local payloads=('off; return 200 "x"; #' $'off;\n} } server { listen 1; }' '$pid' "off'; return 200;" '{}' 'a "' '\\' "$(printf '%090000d' 0)")
+  for name in "${!names[@]}"; do
+    for payload in "${!payloads[@]}"; do ingress "p-$name-$payload" "p-$name-$payload.example" / red enable-cors=true "${names[name]}=${payloads[payload]}"; done
+  done
+  ingress neighbour neighbour.example / red
+  serve
+  for name in "${!names[@]}"; do
+    for payload in "${!payloads[@]}"; do
+      answer=$(who_answers "p-$name-$payload.example" /)
+      [[ $answer == red || ($answer == 503 && ${names[name]} == limit-*) ]] || { echo "${names[name]}=${payloads[payload]:0:50}: $answer" && false; }
+    done
+  done
+  assert_equal red "$(who_answers neighbour.example /)"
+  assert_equal '' "$(header Access-Control-Allow-Origin neighbour.example /)"
+}

@@ -83,11 +83,9 @@ status_from() { # CLIENT NUMBER
     enable-owasp-core-rules=true               503
     enable-global-auth=true                    503
     satisfy=any                                503
-    limit-rps=5                                503
-    limit-rpm=5                                503
-    limit-connections=5                        503
-    limit-rate=5                               503
-    limit-whitelist=10.0.0.0/8                 503
+    limit-rps=-1                               503
+    limit-connections=many                     503
+    limit-whitelist=all                        503
     proxy-ssl-verify=on                        503
     proxy-ssl-verify=maybe                     503
     ssl-passthrough=true                       503
@@ -124,10 +122,13 @@ ROWS
     proxy-ssl-verify=off                       200
     auth-tls-verify-client=off                 200
     rewrite-target=/                           200   AnnotationNotSupported
-    enable-cors=true                           200   AnnotationNotSupported
+    http2-push-preload=true                    200   AnnotationNotSupported
+    enable-cors=maybe                          200   AnnotationRefused
+    cors-allow-origin=;                        200   AnnotationRefused
     proxy-body-size=8m                         200
     proxy-body-size=much                       200   AnnotationRefused
     backend-protocol=SPDY                      200   AnnotationRefused
+    backend-protocol=FCGI                      503   ProtectionNotAvailable
     rewrite-target=/; auth-url=http://a        503   AnnotationNotSupported
 ROWS
 }

@@ -57,14 +57,17 @@ golden() { # FIXTURE
   assert_contains "$(conf_with grpc)" '{ set $ingress "shop/same-names"; grpc_pass "grpc://apple.shop.80.grpc"; }'
   assert_contains "$(conf_with GRPCS)" '{ set $ingress "shop/same-names"; grpc_ssl_name "apple.shop.svc"; grpc_pass "grpcs://apple.shop.80.grpcs"; }'
   assert_contains "$(conf_with GRPCS)" 'upstream "apple.shop.80.grpcs" {'
-  assert_contains "$(conf_with FCGI)" 'proxy_pass "http://apple.shop.80"; }'
+  assert_contains "$(conf_with SPDY)" '{ set $ingress "shop/same-names"; proxy_pass "http://apple.shop.80"; }'
+  refute_contains "$(conf_with FCGI)" 'apple.shop.80"; }'
 }
 
-@test "nginx takes every configuration without a warning, also with gRPC, source ranges and trusted proxies" {
+@test "nginx takes every configuration without a warning, also with gRPC, source ranges, limits, CORS, error backends and trusted proxies" {
   mkdir -p "$STATE_DIR"
   for trusted in '' 10.0.0.0/8,fd00::/8; do
     model rules '(.ingresses.items[] | select(.metadata.name == "same-names").metadata.annotations) = {"nginx.ingress.kubernetes.io/backend-protocol": "GRPC",
-      "nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8"}' | TRUSTED_PROXIES=$trusted "$bin/render" >"$dir/nginx.conf"
+      "nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8", "nginx.ingress.kubernetes.io/limit-allowlist": "10.0.0.0/8",
+      "nginx.ingress.kubernetes.io/limit-rps": "5", "nginx.ingress.kubernetes.io/enable-cors": "true", "nginx.ingress.kubernetes.io/cors-allow-origin": "https://*.a.example",
+      "nginx.ingress.kubernetes.io/default-backend": "apple", "nginx.ingress.kubernetes.io/custom-http-errors": "403,404"}' | TRUSTED_PROXIES=$trusted "$bin/render" >"$dir/nginx.conf"
     assert_contains "$(<"$dir/nginx.conf")" grpc_pass
     use_known_keys
     "$bin/apply" test <"$dir/nginx.conf"
@@ -79,4 +82,9 @@ golden() { # FIXTURE
   echo '  # my own: ${HTTP_PORT}' >"$dir/templates/mine.conf.template"
   sed -i 's/^@log.conf.template@$/&\n@mine.conf.template@/' "$dir/templates/nginx.conf.template"
   assert_contains "$(TEMPLATES_DIR=$dir/templates "$bin/render" <<<'{}')" "# my own: $HTTP_PORT"
+}
+
+@test "custom-http-errors repeats the error pages of the http block, which its own would replace" {
+  assert_equal "$(tr '\n' ' ' <"$templates/answers.conf.template" | grep -oE ' error_page [0-9 ]+[/$][^;]*;' | grep -oE '\b[0-9]{3}\b' | sort -u | xargs)" \
+    "$(jq -n -r -L "$bin/lib" 'import "features/errors" as errors; [errors::said_by_nginx | tostring] | join(" ")')"
 }

@@ -8,6 +8,7 @@ import "annotations" as $table;
 def argument($row):
   if type == "boolean" then (if . then "on" else "off" end)
   elif type == "number" then "\(.)\($row.unit // "")"
+  elif $row.words then [splits("\\s+") | string] | join(" ")
   else string
   end;
 
@@ -15,8 +16,10 @@ def argument($row):
 def location:
   (.protocol // "" | startswith("GRPC")) as $grpc
   | [ .set | to_entries[]
+      | .value as $value
       | $table[0][.key] as $row
       | ($row.directive // empty) as $directive
+      | select(($row | has("if") | not) or $row.if == $value)
       | (if $grpc and ($directive | startswith("proxy_")) then $row.grpc // empty else $directive end) as $directive
-      | "\($directive) \(.value | argument($row)); " ]
+      | "\($directive) \($value | argument($row)); " ]
   | add // "";

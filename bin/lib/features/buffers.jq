@@ -1,0 +1,51 @@
+# proxy-buffering, proxy-buffer-size, proxy-buffers-number, proxy-busy-buffers-size, proxy-max-temp-file-size,
+# proxy-request-buffering, proxy-http-version, client-body-buffer-size: what nginx holds of an answer or a request.
+#
+# Who sends slowly, or takes slowly, costs nginx what it holds for them, and all Ingresses share its memory. So a request
+# holds at most 1 MiB of a body, and an answer at most 1 MiB in its buffers. nginx rejects sizes that do not fit together
+# (ngx_http_upstream.c: proxy_busy_buffers_size and proxy_max_temp_file_size): here they are made to fit.
+
+def most: 1048576;
+
+# input: {annotation: value} / output: whether nginx takes the whole body before it asks a pod. HTTP/1.0 needs the length.
+def holds_bodies: .["proxy-request-buffering"] == "on" or .["proxy-http-version"] == "1.0";
+
+# input: {annotation: value} / output: the greatest body that may be held, or null if it may be any, or too great
+def greatest_body: (if has("proxy-body-size") then .["proxy-body-size"] else most end) | if . > 0 and . <= most then . else null end;
+
+# input: [answered claim] / output: the same, and a problem for each Ingress whose bodies are too great to be held
+def claims($context):
+  ([$context.options[] | holds_bodies and greatest_body == null]) as $is_too_great
+  | . + [ [.[] | select(.options and $is_too_great[.options - 1]).ingress] | unique[]
+      | {problem: {ingress: ., reason: "AnnotationRefused",
+          message: "proxy-request-buffering: on and proxy-http-version: 1.0 have no effect: proxy-body-size is 0 or more than 1m, and that much of a body is not held here"}} ];
+
+# input: {annotation: value} / output: the directives for requests
+def request_directives:
+  (if holds_bodies then greatest_body else null end) as $body
+  | if $body then
+      "proxy_request_buffering on; client_body_buffer_size \([$body, .["client-body-buffer-size"] // 0] | max); "
+      + (if has("proxy-body-size") then "" else "client_max_body_size \($body); " end)
+      + (.["proxy-http-version"] // "" | if . == "" then . else "proxy_http_version \(.); " end)
+    elif .["client-body-buffer-size"] then "client_body_buffer_size \(.["client-body-buffer-size"]); "
+    else ""
+    end;
+
+# input: {annotation: value} / output: the directives for answers
+def answer_directives:
+  (.["proxy-buffer-size"] // 16384) as $size
+  | ([[.["proxy-buffers-number"] // 4, (most / $size | floor)] | min, 2] | max) as $number
+  | ([[.["proxy-busy-buffers-size"] // (2 * $size), ($number - 1) * $size] | min, $size] | max) as $busy
+  | (.["proxy-max-temp-file-size"] // 0 | if . == 0 then 0 else [., $size] | max end) as $file
+  | (if .["proxy-buffer-size"] or .["proxy-buffers-number"] or .["proxy-busy-buffers-size"] then
+       "proxy_buffer_size \($size); proxy_buffers \($number) \($size); proxy_busy_buffers_size \($busy); "
+     else ""
+     end)
+  + (if .["proxy-buffering"] == "on" then "proxy_buffering on; proxy_max_temp_file_size \($file); " else "" end);
+
+# input: a location / output: its directives. gRPC passes on byte by byte, always.
+def location:
+  if .protocol // "" | startswith("GRPC") then
+    .set | if .["proxy-buffer-size"] then "grpc_buffer_size \(.["proxy-buffer-size"]); " else "" end
+  else .set | request_directives + answer_directives
+  end;

@@ -1,0 +1,128 @@
+# default-backend, custom-http-errors, disable-proxy-intercept-errors: a Service that answers where another one cannot.
+#
+# default-backend answers for a Service that does not exist or has no ready endpoint; with custom-http-errors, also in
+# the place of errors of these codes, the pod's or nginx's own. It is told by headers what happened, and its status counts.
+#
+# An error_page of a location replaces all of the http block, so it repeats them (templates/answers.conf.template). Which
+# code it was, nginx does not know any more on its way, but by the name of the location that it goes to.
+# nginx has no body any more that it has passed on, so the default backend gets none then; a body that is still to come
+# is passed on to it, since nothing is kept here.
+include "quoting";
+
+# input: the digest of a Service / output: its first port, by name if it has one; nothing if it has none
+def first_port:
+  [.ports.names // {} | to_entries[] | select(.value.protocol | not).key] as $names
+  | $names[0] // (.ports.numbers // {} | keys_unsorted[0] | values | tonumber);
+
+# input: an answered claim / output: what answers for its default backend: {service, upstream, port}, or {reason, message}
+def default_backend($name; $services; answer):
+  "\(.ingress | split("/")[0])/\($name)" as $service
+  | {$service, port: ([$services[$service] // {} | first_port][0] // 0)}
+  | answer;
+
+# input: [answered claim] / output: the same, each with the upstream of its default backend, as .fallback
+def claims($context; answer):
+  def wanted: if .options then $context.options[.options - 1] | .["default-backend"], .["custom-http-errors"] else null, null end;
+  map(
+    [wanted] as [$name, $codes]
+    | if $name then
+        default_backend($name; $context.services; answer) as $backend
+        | if $backend.upstream then
+            .also += [$backend]
+            | .fallback = {upstream: $backend.upstream, options, service: (.service // ""), port: (.port | if type == "object" then .port else . end)}
+          else ., {problem: {ingress, reason: "AnnotationRefused", message: "default-backend: \($backend.message)"}}
+          end
+      elif $codes then ., {problem: {ingress, reason: "AnnotationRefused", message: "custom-http-errors has no effect without default-backend: there is none for all Ingresses here"}}
+      else .
+      end);
+
+def told: "namespace", "ingress", "service", "port";
+
+# output: the codes that may be nginx's own before it has asked a pod
+def before_pods: 401, 403, 405, 429, 500, 503;
+
+# input: {annotation: value} / output: [code] that go to the default backend; nginx would read what is too large after all
+def codes: [.["custom-http-errors"] // "" | scan("[0-9]+") | tonumber | select(. != 413)] | unique;
+
+# input: {backend: the name of an upstream, codes} / output: a server's lines: where nginx goes with an error of the pod,
+# whose code is known by $upstream_status; and with those that may be its own
+def error_locations:
+  .backend as $backend
+  | def location($name; $code; directives):
+      "    location \("@errors.\($name)\($backend)" | string) { set $x_code \($code); set $x_format $http_accept; set $x_original_uri $request_uri; "
+      + ([told | "set $x_\(.) $its_\(.); "] | add) + directives + "rewrite ^ / break; proxy_pass \("http://" + $backend | string); }";
+    "proxy_method GET; proxy_set_body \"\"; " as $without_body
+  | location(""; "$pod_status"; $without_body),
+    (.codes[] | location("\(.).pod."; .; $without_body), location("\(.).nginx."; .; ""));
+
+# input: a location with .fallback / output: the same, served by its default backend if its own Service cannot
+def with_fallback($ready):
+  if $ready[.fallback.upstream] | not then del(.fallback)
+  elif .reason | IN("NoReadyEndpoints", "ServiceNotFound", "ServicePortNotFound") then
+    .fallback as $fallback
+    | del(.status, .reason, .message, .protocol)
+    | .upstream = $fallback.upstream
+    | .options = $fallback.options
+    | .falls_back = true
+  else .
+  end;
+
+# output: the codes of which nginx's own errors are sentences
+def said_by_nginx: 308, 400, 401, 403, 404, 405, 408, 410, 411, 412, 413, 414, 415, 416, 421, 429, 500, 501, 502, 503, 504, 505, 507;
+
+# input: {annotation: value} / output: the directives for the errors that stay as they are in other locations
+def other_errors:
+  codes as $codes
+  | "error_page \([said_by_nginx | select(IN($codes[]) | not) | tostring] | join(" ")) /nginx-says/$upstream_name; error_page 494 =431 /nginx-says; error_page 495 496 497 =400 /nginx-says; ";
+
+# input: model / output: the same with default backends where they answer
+def model:
+  ([.upstreams[]? | {(.name): true}] | add // {}) as $ready
+  | .options |= map(if .["custom-http-errors"] then .other_errors = other_errors else . end)
+  | .options as $options
+  | .servers |= map(
+      .locations |= map(if .fallback then with_fallback($ready) else . end)
+      | .error_lines = [
+          [ .locations[] | select(.upstream and .fallback)
+            | {backend: .fallback.upstream, codes: ($options[.options - 1] | codes)} | select(.codes != []) ]
+          | group_by(.backend)[]
+          | (map(.codes) | add) as $all
+          | {backend: .[0].backend, codes: [before_pods | select(IN($all[]))]}
+          | error_locations ]
+      | if .error_lines == [] then del(.error_lines) else .lines += .error_lines end)
+  | if any(.servers[]; .error_lines or any(.locations[]; .falls_back)) then
+      .lines += [
+        "  map $upstream_status $pod_status { # of the last pod that was asked",
+        "    \"~(?<last_status>[0-9]+)$\" $last_status;",
+        "  }",
+        "  map $upstream_status $error_of {",
+        "    default pod;",
+        "    \"\" nginx;",
+        "  }",
+        (["Code", "code"], ["Format", "format"], ["Original-URI", "original_uri"], ["Namespace", "namespace"], ["Ingress-Name", "ingress"], ["Service-Name", "service"], ["Service-Port", "port"]
+          | "  proxy_set_header X-\(.[0]) $x_\(.[1]);"),
+        "" ]
+    else .
+    end;
+
+# input: a location / output: its directives
+def location:
+  if .fallback == null then ""
+  else
+    (.ingress | split("/")) as [$namespace, $ingress]
+    | {$namespace, $ingress, service: (.fallback.service | split("/")[1] // ""), port: "\(.fallback.port // "")"} as $told
+    | .fallback.upstream as $backend
+    | (if .protocol // "" | startswith("GRPC") then "grpc" else "proxy" end) as $kind
+    | (if .falls_back then "set $x_code 503; set $x_format $http_accept; set $x_original_uri $request_uri; " + ([told | "set $x_\(.) \($told[.] | string); "] | add)
+       else ""
+       end)
+      + ((.set | codes) as $codes
+        | if $codes == [] then ""
+          else
+            ([told as $word | "set $its_\($word) \($told[$word] | string); "] | add)
+            + (if .set["disable-proxy-intercept-errors"] then "" else "\($kind)_intercept_errors on; " end)
+            + (if .set["auth-signin"] then "error_page 401 $sign_in; " else "" end)
+            + ([$codes[] | "error_page \(.) = @errors.\(if IN(before_pods) then "\(.).$error_of." else "" end)\($backend); "] | add)
+            + .set.other_errors
+          end)
+  end;

@@ -1,0 +1,79 @@
+# limit-rps, limit-rpm, limit-connections, limit-burst-multiplier, limit-allowlist, limit-rate, limit-rate-after: how much
+# one client may have of an Ingress. Each replica of the controller counts for itself; who has had enough gets a 503.
+#
+# nginx counts in zones of shared memory. Ingresses with the same rate share a zone: what is counted is an Ingress with a
+# client's address. When a zone is full, nginx forgets who has not asked for the longest time. A zone keeps its rate and
+# size as long as nginx runs, whatever a new configuration says, so its name tells both.
+include "network-lists";
+include "quoting";
+
+def zone_size: "2m"; # some 16,000 clients
+def most_rates: 50;
+
+# input: {annotation: value} / output: for each rate, the name of its zone, its text, and how much a client may be ahead
+def rates:
+  (.["limit-burst-multiplier"] // 5) as $times
+  | ([.["limit-rps"], "s"], [.["limit-rpm"], "m"]) as [$number, $unit]
+  | select($number)
+  | select($number > 0)
+  | {zone: "\($number)_per_\($unit)_\(zone_size)", rate: "\($number)r/\($unit)", burst: ($number * $times)};
+
+def is_counted: ([rates] != []) or (.["limit-connections"] // 0) > 0;
+
+# input: an answered claim / output: it, closed
+def closed($why):
+  del(.upstream, .service, .port, .protocol, .options)
+  + {status: 503, reason: "ProtectionNotAvailable", message: "closed, because its protection is not available here: \($why)"};
+
+# input: [answered claim, the oldest Ingress first] / output: {"zone": true, ...}: those of the first rates
+def first_rates($zones):
+  reduce (.[] | select(.options) | $zones[.options - 1][]) as $zone ({};
+    if .[$zone] == null and length < most_rates then .[$zone] = true else . end);
+
+# input: [answered claim, the oldest Ingress first] / output: the same; closed are those that cannot be limited
+def claims($context):
+  [$context.options[] | [rates.zone]] as $zones
+  | first_rates($zones) as $is_possible
+  | map(
+      if .options == null then .
+      elif any($zones[.options - 1][]; $is_possible[.] | not) then closed("Ingresses have \(most_rates) different values of limit-rps and limit-rpm already")
+      elif (.protocol // "" | startswith("GRPC")) and ($context.options[.options - 1]["limit-rate"] // 0) > 0 then closed("limit-rate is not possible with gRPC")
+      else .
+      end);
+
+# input: model / output: the same with the zones
+def model:
+  number_networks("limit-allowlist"; "unlimited")
+  | .options as $options
+  | ([.servers[].locations[].options | values] | unique | map($options[. - 1])) as $used
+  | if any($used[]; is_counted) then
+      .lines += [
+        "  map $limited $limited_client { # nobody is counted where it is empty",
+        "    \"\" \"\";",
+        "    default \"$limited $binary_remote_addr\";",
+        "  }",
+        "  limit_conn_zone $limited_client zone=connections_\(zone_size):\(zone_size);",
+        ([$used[] | rates | "  limit_req_zone $limited_client zone=\(.zone):\(zone_size) rate=\(.rate);"] | unique[]),
+        "  limit_req_log_level info; # the line of the request says it, too",
+        "  limit_conn_log_level info;",
+        "" ]
+    else .
+    end;
+
+# input: a location / output: the directives that limit. nginx can hold back only an answer that it buffers.
+def location:
+  .set as $set
+  | (if $set | is_counted then
+       (if $set.unlimited then "set $limited \"\"; if ($in_networks_\($set.unlimited) = \"\") { set $limited \(.ingress | string); } "
+        else "set $limited \(.ingress | string); "
+        end)
+       + ([$set | rates | "limit_req zone=\(.zone)\(if .burst > 0 then " burst=\(.burst)" else "" end) nodelay; "] | add // "")
+       + (if ($set["limit-connections"] // 0) > 0 then "limit_conn connections_\(zone_size) \($set["limit-connections"]); " else "" end)
+     else ""
+     end)
+  + (if ($set["limit-rate"] // 0) > 0 then
+       "limit_rate \($set["limit-rate"])k; "
+       + (if $set["limit-rate-after"] then "limit_rate_after \($set["limit-rate-after"])k; " else "" end)
+       + (if $set["proxy-buffering"] == "on" then "" else "proxy_buffering on; proxy_max_temp_file_size 0; " end)
+     else ""
+     end);

@@ -1,0 +1,47 @@
+# proxy-buffering and what belongs to it: how much of an answer or a body nginx holds.
+load words
+
+@test "sizes that do not fit together are made to fit, so nginx takes them, and answers come whole" {
+  ingress fits fits.example / red proxy-buffering=on proxy-buffers-number=8 proxy-buffer-size=8k proxy-busy-buffers-size=16k
+  ingress few few.example / red proxy-buffering=on proxy-buffers-number=2
+  ingress busy busy.example / red proxy-buffering=off proxy-busy-buffers-size=1m proxy-buffer-size=1k
+  ingress idle idle.example / red proxy-buffering=on proxy-busy-buffers-size=1 proxy-max-temp-file-size=1k proxy-buffer-size=256k proxy-buffers-number=64
+  ingress file file.example / red proxy-buffering=on proxy-max-temp-file-size=1m
+  ingress wrong wrong.example / red proxy-buffering=maybe proxy-buffers-number=1 proxy-buffer-size=512k proxy-busy-buffers-size=2m \
+    proxy-max-temp-file-size=2g client-body-buffer-size=0 proxy-request-buffering=yes proxy-http-version=2
+  serve
+  local host
+  for host in fits few busy idle file wrong; do
+    assert_equal 3000000 "$(ask "$host.example" '/download?bytes=3000000' | wc -c)"
+  done
+  assert_equal 8 "$(problems | grep -c 'AnnotationRefused: e2e/wrong: ')"
+  assert_equal 0 "$(problems | grep -vc e2e/wrong)"
+}
+
+@test "the header of a pod's answer has to fit into proxy-buffer-size: else a 502" {
+  ingress standard one.example / red
+  ingress small two.example / red proxy-buffer-size=1k
+  ingress large three.example / red proxy-buffer-size=8k proxy-buffering=on
+  serve
+  assert_equal '200 502 200' "$(statuses {one,two,three}.example/"?header=X-Long:$(printf '%02000d' 0)")"
+}
+
+@test "with proxy-request-buffering the pod gets a body whose length is known, of at most 1 MiB; a greater size has none of it" {
+  ingress as-it-comes one.example / red proxy-request-buffering=off
+  ingress held two.example / red proxy-request-buffering=on
+  ingress small three.example / red proxy-request-buffering=on proxy-body-size=1k client-body-buffer-size=8k
+  ingress large four.example / red proxy-request-buffering=on proxy-body-size=8m
+  ingress old five.example / red proxy-http-version=1.0
+  ingress new six.example / red proxy-http-version=1.1 client-body-buffer-size=1k
+  serve
+  head -c 500000 /dev/zero | tr '\0' x >"$dir/body"
+  head -c 2000000 /dev/zero | tr '\0' x >"$dir/large"
+  local host answers=''
+  for host in one two four five six; do
+    answers+="$(pod_gets '"\(.header["Content-Length"][0] // "-")/\(.body | length) "' "$host.example" / -H 'Transfer-Encoding: chunked' --data-binary "@$dir/body")"
+  done
+  assert_equal '-/500000 500000/500000 -/500000 500000/500000 -/500000 ' "$answers"
+  assert_equal '200 413' "$(status three.example / -d small) $(status three.example / --data-binary "@$dir/body")"
+  assert_equal '200 413 413 200 413 200' "$(statuses {one,two,three,four,five,six}.example/ -- --data-binary "@$dir/large")"
+  assert_equal 'AnnotationRefused: e2e/large: proxy-request-buffering: on and proxy-http-version: 1.0 have no effect: proxy-body-size is 0 or more than 1m, and that much of a body is not held here' "$(problems)"
+}

@@ -1,0 +1,53 @@
+# default-backend, custom-http-errors, disable-proxy-intercept-errors: another Service answers.
+load words
+
+told='"\(.uri) \(.header["X-Code"][0]) \(.header["X-Original-Uri"][0]) \(.header["X-Namespace"][0]) \(.header["X-Ingress-Name"][0]) \(.header["X-Service-Name"][0]) \(.header["X-Service-Port"][0]) \(.header["X-Format"][0]) \(.header["X-Request-Id"][0])"'
+
+@test "default-backend answers for a Service that is not there, and is told why; what protects the path stays" {
+  ingress missing one.example / no-such-service default-backend=blue
+  ingress shut two.example / no-such-service default-backend=blue denylist-source-range=0.0.0.0/0,::/0
+  ingress closed three.example / no-such-service default-backend=blue auth-type=digest
+  ingress there four.example / red default-backend=blue
+  ingress neither five.example / red default-backend=no-such-service
+  ingress foreign six.example / no-such-service default-backend=other/red
+  ingress limited seven.example / no-such-service default-backend=blue limit-rpm=1 limit-burst-multiplier=0
+  serve
+  assert_equal 'blue 403 503 red red 503' "$(for host in one two three four five six; do who_answers "$host.example" /; done | xargs)"
+  assert_equal '/a/b?c 503 /a/b?c e2e missing no-such-service null text/x some-id' "$(pod_gets "$told" one.example '/a/b?c' -H 'X-Request-Id: some-id' -H 'Accept: text/x' -H 'X-Code: 1')"
+  assert_equal blue "$(who_answers one.example / -d x)"
+  assert_equal null "$(pod_gets '.header["X-Code"]' four.example / -H 'X-Code: 404')" # nor is a client believed
+  assert_contains "$(statuses seven.example/{1..9})" '200'                            # the first
+  assert_contains "$(statuses seven.example/{1..9})" '503 503 503'
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/neither: default-backend: Service e2e/no-such-service does not exist'
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/foreign: the annotation default-backend is "other/red"'
+  assert_contains "$(problems)" 'ServiceNotFound: e2e/missing'
+}
+
+@test "with custom-http-errors the default backend answers in the place of errors, its status counts, and other errors stay" {
+  ingress custom one.example / red default-backend=blue custom-http-errors='404, 500,502,403'
+  ingress kept two.example / red default-backend=blue custom-http-errors=404,502 disable-proxy-intercept-errors=true
+  ingress without three.example / red custom-http-errors=404
+  ingress wrong four.example / red default-backend=blue custom-http-errors=404,600
+  ingress shut five.example / red default-backend=blue custom-http-errors=503 limit-rpm=1 limit-burst-multiplier=0 enable-cors=true
+  serve
+  assert_equal '/?status=404 404 /x?status=404 e2e custom red 80 text/x some-id' "$(pod_gets "$told" one.example '/x?status=404' -H 'X-Request-Id: some-id' -H 'Accept: text/x')"
+  assert_equal 'blue blue blue red' "$(for path in '/?status=404' '/?status=500' /drop /; do who_answers one.example "$path"; done | xargs)"
+  assert_equal '200 503 404' "$(status one.example /drop) $(status one.example '/?status=503') $(status two.example '/?status=404')"
+  head -c 500000 /dev/zero | tr '\0' x >"$dir/body"
+  assert_equal 'GET 0' "$(pod_gets '"\(.method) \(.body | length)"' one.example '/?status=404' --data-binary "@$dir/body")"
+  assert_equal 200 "$(status one.example /drop -I)"
+  assert_equal blue "$(who_answers two.example /drop)" # nginx's own error
+  assert_equal '404 404' "$(status three.example '/?status=404') $(status four.example '/?status=404')"
+  statuses five.example/{1..9} >"$dir/limited" # a limit for each replica
+  assert_equal '"POST 500000"' "$(pod_gets '"\"\(.method) \(.body | length)\""' five.example / --data-binary "@$dir/body")"
+  assert_equal '*' "$(header Access-Control-Allow-Origin five.example /)"
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/without: custom-http-errors has no effect without default-backend'
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/wrong: the annotation custom-http-errors is "404,600"'
+}
+
+@test "errors that custom-http-errors does not name are nginx's sentences, as in all other Ingresses" {
+  ingress named one.example / red default-backend=blue custom-http-errors=404 proxy-body-size=1
+  serve
+  assert_equal 'The body of the request is too large.' "$(ask one.example / -d xx)"
+  assert_contains "$(ask one.example /drop)" 'Service e2e/red closed the connection before it answered: Ingress e2e/named.'
+}
