@@ -8,6 +8,7 @@
 //	/            the request as JSON: pod, address, method, host, uri, header, body (as a string), tls.
 //	             ?status=401&header=Name:value answers with that status and that header
 //	/anonymous   the same without a Server header, which all others have
+//	/last        what the last twenty of these requests were, the newest first
 //	/events      server-sent events: a number every 100 ms, until the client leaves
 //	/websocket   sends every message back
 //	/upload      counts the bytes of the body as they arrive
@@ -49,6 +50,7 @@ import (
 var (
 	counts   = map[string]int{}
 	ids      = map[string]int{}
+	last     []map[string]any
 	countsMu sync.Mutex
 )
 
@@ -68,14 +70,24 @@ func echo(w http.ResponseWriter, r *http.Request) {
 		name, value, _ := strings.Cut(header, ":")
 		w.Header().Add(name, value)
 	}
+	asked := map[string]any{
+		"pod": pod, "address": fmt.Sprint(r.Context().Value(http.LocalAddrContextKey)), "method": r.Method, "host": r.Host, "uri": r.RequestURI, "header": r.Header, "body": string(body),
+		"tls": r.TLS != nil,
+	}
+	countsMu.Lock()
+	last = append([]map[string]any{asked}, last[:min(len(last), 19)]...)
+	countsMu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	if status, err := strconv.Atoi(r.URL.Query().Get("status")); err == nil {
 		w.WriteHeader(status)
 	}
-	answer(w, map[string]any{
-		"pod": pod, "address": fmt.Sprint(r.Context().Value(http.LocalAddrContextKey)), "method": r.Method, "host": r.Host, "uri": r.RequestURI, "header": r.Header, "body": string(body),
-		"tls": r.TLS != nil,
-	})
+	answer(w, asked)
+}
+
+func showLast(w http.ResponseWriter) {
+	countsMu.Lock()
+	defer countsMu.Unlock()
+	answer(w, last)
 }
 
 func events(w http.ResponseWriter, r *http.Request) {
@@ -223,6 +235,8 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		} else {
 			showIDs(w)
 		}
+	case "/last":
+		showLast(w)
 	case "/counts":
 		showCounts(w, r)
 	default:
