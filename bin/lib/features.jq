@@ -15,11 +15,13 @@
 # which no Ingress uses. Every line that names one can therefore go alone, and names only one. feature-files.jq lists
 # their files once more.
 import "features/access" as access;
+import "features/affinity" as affinity;
 import "features/directives" as directives;
 
 # output: [feature that this file has]
 def loaded: [
   "access",
+  "affinity",
   "directives",
   "" ];
 
@@ -31,12 +33,14 @@ def all_loaded:
 # input: [answered claim, the oldest Ingress first] / output: the same, as the features change it
 def feature_claims($context; answer):
   ($context | all_loaded) as $_
-  | .;
+  | affinity::claims($context)
+  ;
 
 # input: a location with .host and .set / output: directives for its block
 def feature_location:
   ""
   + access::location
+  + affinity::location
   + directives::location
   ;
 
@@ -46,6 +50,7 @@ def with_features:
   else
     all_loaded
     | access::model
+    | affinity::model
     | .options as $options
     | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location else . end))
   end;
