@@ -16,12 +16,14 @@
 # their files once more.
 import "features/access" as access;
 import "features/affinity" as affinity;
+import "features/canary" as canary;
 import "features/directives" as directives;
 
 # output: [feature that this file has]
 def loaded: [
   "access",
   "affinity",
+  "canary",
   "directives",
   "" ];
 
@@ -33,7 +35,9 @@ def all_loaded:
 # input: [answered claim, the oldest Ingress first] / output: the same, as the features change it
 def feature_claims($context; answer):
   ($context | all_loaded) as $_
+  | canary::claims($context)
   | affinity::claims($context)
+  | canary::upstreams(answer) # of the same kind as the main Ingress's, so it comes after all that change that
   ;
 
 # input: a location with .host and .set / output: directives for its block
@@ -41,6 +45,7 @@ def feature_location:
   ""
   + access::location
   + affinity::location
+  + canary::location
   + directives::location
   ;
 
@@ -51,6 +56,7 @@ def with_features:
     all_loaded
     | access::model
     | affinity::model
+    | canary::model
     | .options as $options
     | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location else . end))
   end;
