@@ -2,6 +2,7 @@
 # the files that another one includes are loaded before that one, and it loads what is included last first.
 import "features/access" as access;
 import "features/affinity" as affinity;
+import "features/balancing" as balancing;
 import "features/canary" as canary;
 import "features/directives" as directives;
 include "networks";

@@ -16,6 +16,7 @@
 # their files once more.
 import "features/access" as access;
 import "features/affinity" as affinity;
+import "features/balancing" as balancing;
 import "features/canary" as canary;
 import "features/directives" as directives;
 
@@ -23,6 +24,7 @@ import "features/directives" as directives;
 def loaded: [
   "access",
   "affinity",
+  "balancing",
   "canary",
   "directives",
   "" ];
@@ -37,6 +39,7 @@ def feature_claims($context; answer):
   ($context | all_loaded) as $_
   | canary::claims($context)
   | affinity::claims($context)
+  | balancing::claims($context)
   | canary::upstreams(answer) # of the same kind as the main Ingress's, so it comes after all that change that
   ;
 
@@ -56,6 +59,7 @@ def with_features:
     all_loaded
     | access::model
     | affinity::model
+    | balancing::model
     | canary::model
     | .options as $options
     | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location else . end))
