@@ -5,6 +5,7 @@ import "features/affinity" as affinity;
 import "features/balancing" as balancing;
 import "features/canary" as canary;
 import "features/directives" as directives;
+import "features/mirror" as mirror;
 include "networks";
 include "quoting";
 include "allow";

@@ -19,6 +19,7 @@ import "features/affinity" as affinity;
 import "features/balancing" as balancing;
 import "features/canary" as canary;
 import "features/directives" as directives;
+import "features/mirror" as mirror;
 
 # output: [feature that this file has]
 def loaded: [
@@ -27,6 +28,7 @@ def loaded: [
   "balancing",
   "canary",
   "directives",
+  "mirror",
   "" ];
 
 # input: {features} / output: the same; an error if one of them is not loaded, since what it protects would be open
@@ -41,6 +43,7 @@ def feature_claims($context; answer):
   | affinity::claims($context)
   | balancing::claims($context)
   | canary::upstreams(answer) # of the same kind as the main Ingress's, so it comes after all that change that
+  | mirror::claims($context; answer)
   ;
 
 # input: a location with .host and .set / output: directives for its block
@@ -50,6 +53,7 @@ def feature_location:
   + affinity::location
   + canary::location
   + directives::location
+  + mirror::location
   ;
 
 # input: model / output: the same with what the features add
@@ -61,6 +65,7 @@ def with_features:
     | affinity::model
     | balancing::model
     | canary::model
+    | mirror::model
     | .options as $options
     | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location else . end))
   end;
