@@ -27,6 +27,25 @@ with_cookies() { # FILE HOST PATH
   assert_equal '' "$(cookie two.example /)"
 }
 
+@test "with affinity-mode=persistent the cookie names the pod, and where its pod is gone, it names the next one" {
+  ingress kept one.example / many affinity=cookie affinity-mode=persistent session-cookie-name=stay
+  serve
+  for client in {1..9}; do
+    pod=$(who_answers one.example / -c "$dir/$client")
+    assert_equal "$pod=10" "$(with_cookies "$dir/$client" one.example /)"
+    echo "$pod"
+  done >"$dir/pods"
+  (($(sort -u "$dir/pods" | wc -l) > 1))
+  value=$(header set-cookie one.example / | sed 's/;.*//')
+  [[ $value =~ ^stay=[0-9a-f]{32}\.[0-9]+$ ]]
+  assert_equal '' "$(header set-cookie one.example / -b "$value")"
+  assert_equal "$value; Path=/; HttpOnly" "$(header set-cookie one.example / -b "${value%.*}.1234")"
+  [[ ${TIER-} == e2e || $(nginx -v 2>&1) != *1.22.* ]] || skip 'this nginx knows no "sticky"'
+  pod=$(who_answers one.example / -b "$value")
+  for key in {100..130}; do who_answers one.example / -b "stay=${value:5:29}$key.${value#*.}"; done | sort -u >"$dir/pods"
+  assert_equal "$pod" "$(<"$dir/pods")"
+}
+
 @test "what is no key of ours begins a session, and the pod's own cookies stay" {
   ingress kept one.example / many affinity=cookie session-cookie-name=hello-cookie
   serve

@@ -89,7 +89,7 @@ def upstreams(answer):
       | ({service, port: .port.port, protocol} | answer.upstream | length) as $length
       | .upstream[$length:] as $kind
       | (.canary.set["affinity-canary-behavior"] == "legacy") as $legacy
-      | ({service: .canary.service, port: .canary.port, protocol} | answer | .upstream += ($kind | if $legacy then sub("[.]sticky"; "") else . end)) as $answer
+      | ({service: .canary.service, port: .canary.port, protocol} | answer | .upstream += ($kind | if $legacy then sub("[.](sticky|persistent)"; "") else . end)) as $answer
       | .also += [$answer + (if .balance and ($legacy and .balance.sticky | not) then {balance} else {} end)]
       | .canary |= {ingress, set, upstream: $answer.upstream}
       | .canary.sessions = (if .balance.sticky then $main.canary.set["affinity-canary-behavior"] // "sticky" else null end)
@@ -149,7 +149,7 @@ def location:
     + if $sessions == "sticky" then
         "if ($session_home = main) \(to($main))if ($session_home = main-canary) \(to($canary))"
         + "if (\(.target) = \($canary | string)) { set $session_suffix -canary; } "
-      elif $sessions == "legacy" then "if (\(.target) = \($canary | string)) { set $session_cookie \"\"; } "
+      elif $sessions == "legacy" then "if (\(.target) = \($canary | string)) { set $session_name \"\"; } "
       else ""
       end
   else ""
