@@ -127,7 +127,32 @@ with_header() { # HEADER HOST
     who_answers three.example / -H 'A: x'
     who_answers three.example /
   } | xargs)"
-  assert_contains "$(problems)" 'AnnotationRefused: e2e/nested: the canary gets no requests with its header'
+  problems=$(problems)
+  for name in nested bad quotes; do assert_contains "$problems" "AnnotationRefused: e2e/$name: the canary gets no requests with its header"; done
+}
+
+@test "expressions for canary-by-header-pattern: what is allowed is quick" {
+  local id=0 value worst
+  for value in '(a|a)(a|a)(a|a)(a|a)b' '(a+)+' '(a*)*b' 'a*a*a*a*b' '(?=a)' '\1' 'a**' '[z-a]' '(a' 'a|a|a|a|a|a|a|a|a|a' "$(printf 'a%.0s' {1..257})"; do
+    id=$((id + 1))
+    ingress "main-$id" "no-$id.example" / red
+    ingress "no-$id" "no-$id.example" / blue canary=true canary-by-header=A "canary-by-header-pattern=$value"
+  done
+  local allowed=('[a-z]*[a-z]*[a-z]*\d' '.*.*(a|b|.)x' '(a|a|a)(a|a|a)(a|a|a)b' '.{1,64}.{1,64}.{1,64}[^a]' '(a|a|a|a|a)(a|a|a|a|a).*b')
+  for value in "${allowed[@]}"; do
+    id=$((id + 1))
+    ingress "main-$id" "yes-$id.example" / red
+    ingress "yes-$id" "yes-$id.example" / blue canary=true canary-by-header=A "canary-by-header-pattern=$value"
+  done
+  serve
+  problems=$(problems)
+  for id in {1..11}; do
+    assert_contains "$problems" ": e2e/no-$id: "
+    assert_equal red "$(who_answers "no-$id.example" / -H 'A: aaaa')"
+  done
+  refute_contains "$problems" e2e/yes-
+  worst=$(printf 'a%.0s' {1..64})
+  for id in {12..16}; do assert_equal red "$(who_answers "yes-$id.example" / -H "A: $worst" --max-time 1)"; done
 }
 
 @test "no value of these annotations becomes a directive: it is a problem, and the main Ingress serves" {

@@ -29,18 +29,19 @@ def place_name: "\(if .pathType == "Default" then "the default" else "\(.pathTyp
 
 # --- the expression of canary-by-header-pattern
 #
-# It must cost little, whoever wrote it. So what is repeated are single characters and classes, never groups, and at most
-# three of them; and it is tried on no more than 64 characters (`pattern`).
+# It must cost little, whoever wrote it. Its steps multiply with each repetition, and with each group of alternatives: so
+# there are no more than three of both, and no repeated groups; and it is tried on no more than 64 characters (`pattern`).
 
 # input: a regular expression / output: whether it is one of these
 def is_cheap:
   "\\[\\^?[A-Za-z0-9 _=,:;/@~!#%&.+*?()|$-]+\\]" as $class
   | "\\\\[.+*?()|$/{}dws-]" as $escaped
   | "(?:[A-Za-z0-9 _=,:;/@~!#%&.-]|\($escaped)|\($class))(?:[*+?]|\\{[0-9]{1,2}(?:,[0-9]{0,2})?\\})?|[\\^$|]" as $piece
+  | . as $expression
   | length <= 256
   and test("\\A(?:\($piece)|\\((?:\($piece))+\\))+\\z")
-  and (gsub("\($class)|\($escaped)"; "x") | [match("[*+?{]"; "g")] | length <= 3)
-  and (. as $expression | try ("" | test($expression) | true) catch false);
+  and (gsub("\($class)|\($escaped)"; "x") | ([match("[*+?{(]"; "g")] | length <= 3) and ([match("[|]"; "g")] | length <= 8))
+  and (try ("" | test($expression) | true) catch false);
 
 # input: such an expression / output: it as nginx reads it between quotes
 def pattern:
@@ -61,7 +62,7 @@ def with_canary($canaries; $context):
       | if .status then problem(.reason; .message)
         elif $missing != [] then problem("CanaryNotProtected"; "its main Ingress has not the same \($missing | join(", "))")
         elif $set["canary-by-header-pattern"] and ($set["canary-by-header-value"] | not) and ($set["canary-by-header-pattern"] | is_cheap | not) then
-          {problem: {ingress, reason: "AnnotationRefused", message: "the canary gets no requests with its header: possible for canary-by-header-pattern are expressions with at most three repetitions, each of a character or a class"}}
+          {problem: {ingress, reason: "AnnotationRefused", message: "the canary gets no requests with its header: possible for canary-by-header-pattern are expressions with at most three repetitions and groups, no repeated groups, and eight alternatives"}}
         else empty
         end ),
     ( $canaries[1:][] | problem("CanaryTaken"; "\(place_name) has Ingress \($canary.ingress) for its canary") );
