@@ -45,10 +45,10 @@ def claims($context; answer):
 
 # input: {uri, protocol, upstream, body, number} / output: the location that sends the copies
 #
-# No client can ask for it, and no Ingress has a path with "#". It has no pages for errors, because they read variables
+# A client's path begins with "/", so no client gets there. It has no pages for errors, because they read variables
 # that the request itself needs later, and copies no WebSocket, because nginx would answer the client from there.
 def mirror_location:
-  "    location = \"/#mirror-\(.number)\" {",
+  "    location = nginx-copies/\(.number) {",
   "      internal;",
   "      error_page 599 /;",
   "      if ($upgrade) { return 204; }",
@@ -72,4 +72,4 @@ def model:
 
 # input: a location / output: the directives that copy its requests
 def location:
-  if .mirror then "mirror \"/#mirror-\(.mirror.number)\"; mirror_request_body \(.mirror.body); " else "" end;
+  if .mirror then "mirror nginx-copies/\(.mirror.number); mirror_request_body \(.mirror.body); " else "" end;
