@@ -46,6 +46,43 @@ with_cookies() { # FILE HOST PATH
   assert_equal "$pod" "$(<"$dir/pods")"
 }
 
+# Serves with only some of the pods of Service many; SLICE is jq's.
+serve_with() { # SLICE
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq "(.endpointSlices.items[] | select(.metadata.name == \"many-1\")).endpoints |= .[$1]" | serve_lists
+}
+
+# Prints who answers each client.
+pods_of_clients() { # HOST
+  local client
+  for client in {1..30}; do who_answers "$1" / -b "$dir/$1-$client"; done
+}
+
+@test "when a pod comes, few clients move, and none with affinity-mode=persistent; when one goes, only its clients do" {
+  [[ ${TIER-} != e2e ]] || skip 'what pods there are is given here, by a snapshot'
+  ingress balanced one.example / many affinity=cookie
+  ingress persistent two.example / many affinity=cookie affinity-mode=persistent
+  serve_with 0:2
+  for client in {1..30}; do
+    for host in {one,two}.example; do ask "$host" / -o /dev/null -c "$dir/$host-$client"; done
+  done
+  for host in {one,two}.example; do pods_of_clients $host >"$dir/$host-before"; done
+  serve_with 0:3
+  for host in {one,two}.example; do
+    pods_of_clients $host >"$dir/$host-more"
+    diff "$dir/$host-before" "$dir/$host-more" | sed -n 's/^> //p' >"$dir/$host-moved"
+  done
+  (($(wc -l <"$dir/one.example-moved") < 20))
+  refute_contains "$(<"$dir/one.example-moved")" red
+  refute_contains "$(<"$dir/one.example-moved")" blue
+  [[ $(nginx -v 2>&1) == *1.22.* ]] || assert_equal '' "$(<"$dir/two.example-moved")"
+  serve_with 1:3
+  for host in {one,two}.example; do
+    pods_of_clients $host >"$dir/$host-less"
+    assert_equal '' "$(paste "$dir/$host-more" "$dir/$host-less" | awk '$1 != $2 && $1 != "red"')"
+    refute_contains "$(<"$dir/$host-less")" red
+  done
+}
+
 @test "what is no key of ours begins a session, and the pod's own cookies stay" {
   ingress kept one.example / many affinity=cookie session-cookie-name=hello-cookie
   serve
