@@ -1,7 +1,7 @@
 # What annotations can ask for: the list of the features. Each is a file in features/, with up to three hooks:
 #
 #   claims    [answered claim, the oldest Ingress first] => the same, with others, fewer, or closed ones   (in route.jq)
-#             $context: {options: [{annotation: value}], secrets, services}. A claim's own are $context.options[.options - 1].
+#             $context: {options: [{annotation: value}], secrets, services, quarantined: {ingress: true}}. A claim's own are $context.options[.options - 1].
 #             answer: input {service, port, protocol} / output: the same with upstream, or with status, reason and message;
 #             what is put into the claim's .also has an upstream of its own; .balance goes to its upstream in the model
 #   model     model => the same with lines for nginx.conf: in .lines for the http block, and in the .lines of a server or

@@ -1,7 +1,7 @@
 # mirror-target, mirror-request-body: a Service gets a copy of each request, as a client would send it, and what it
 # answers is dropped. The client does not wait for it long: a connection may take a second, an answer two.
 #
-# The target is a Service of the Ingress's own namespace by its name in the cluster, as in
+# The target is a Service of the Ingress's own namespace (or of one that all share) by its name in the cluster, as in
 # http://SERVICE.NAMESPACE.svc.cluster.local:80$request_uri: nginx asks its pods. A name that it had to resolve could
 # point anywhere, and if it could not be resolved, nginx would take no configuration.
 include "quoting";
@@ -41,7 +41,7 @@ def with_mirror($set; $shared; answer):
 def claims($context; answer):
   [ .[]
     | (if .options then $context.options[.options - 1] else {} end) as $set
-    | if .upstream and $set["mirror-target"] then with_mirror($set; $context.shared_namespaces // []; answer) else . end ];
+    | if .upstream and $set["mirror-target"] then with_mirror($set; $context.shared // []; answer) else . end ];
 
 # input: {uri, protocol, upstream, body, number} / output: the location that sends the copies
 #
