@@ -57,11 +57,11 @@ def service_name:
 
 # input: a location with an upstream / output: the directives that pass a request on, by the protocol that the pods speak
 def pass:
-  .upstream as $name
-  | if .protocol == "HTTPS" then "proxy_ssl_name \($name | service_name); proxy_pass \("https://" + $name | string);"
-    elif .protocol == "GRPC" then "grpc_pass \("grpc://" + $name | string);"
-    elif .protocol == "GRPCS" then "grpc_ssl_name \($name | service_name); grpc_pass \("grpcs://" + $name | string);"
-    else "proxy_pass \("http://" + $name | string);"
+  .upstream as $name | (.target // ($name | harmless)) as $to # .target: a variable that has the name
+  | if .protocol == "HTTPS" then "proxy_ssl_name \($name | service_name); proxy_pass \"https://\($to)\";"
+    elif .protocol == "GRPC" then "grpc_pass \"grpc://\($to)\";"
+    elif .protocol == "GRPCS" then "grpc_ssl_name \($name | service_name); grpc_pass \"grpcs://\($to)\";"
+    else "proxy_pass \"http://\($to)\";"
     end;
 
 # input: a location / output: the directives that answer

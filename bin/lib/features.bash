@@ -8,11 +8,11 @@
 # they would fail: what it protects is never open.)
 choose_features() { # <SNAPSHOT
   local uses file name unused=-
-  uses=$(grep -o '"uses":\["[^]]*') || true # none
+  uses=$(grep -o '"uses":\["[^]]*' | sort -u) || true # none
   [[ ! -e $features_in_use/uses || $uses != "$(<"$features_in_use/uses")" ]] || return 0
   for file in "$bin"/lib/features/*.jq; do
     name=${file##*/} name=${name%.jq}
-    [[ $uses == *"\"$name\""* ]] || unused+="|$name"
+    [[ $uses == *"\"$name\""* ]] || unused+="|${name//-/[-_]}" # jq has no "-" in names
   done
   mkdir -p "$features_in_use"
   for file in features feature-files; do

@@ -1,44 +1,54 @@
 # What annotations can ask for: the list of the features. Each is a file in features/, with up to three hooks:
 #
 #   claims    [answered claim, the oldest Ingress first] => the same, with others, fewer, or closed ones   (in route.jq)
-#             $context: {options: [{annotation: value}], secrets, services, shared: [namespace]}. A claim's own are $context.options[.options - 1].
+#             $context: {options: [{annotation: value}], secrets, services, shared: [namespace], quarantined: {ingress: true}}.
+#             A claim's own annotations are $context.options[.options - 1].
 #             answer: input {service, port, protocol} / output: the same with upstream, or with status, reason and message;
 #             what is put into the claim's .also has an upstream of its own; .balance goes to its upstream in the model
 #   model     model => the same with lines for nginx.conf: in .lines for the http block, and in the .lines of a server or
 #             an upstream; .own_tls: true gives a server the directives of its certificates             (in nginx.jq)
 #   location  a location, with .host, and its annotations in .set => directives for its block, as text  (in nginx.jq)
 #
-# They run in the order of their lines. What `location` adds is written before what answers the request, and nginx
-# runs `set`, `if` and `return` in that order, before `limit_req`, `auth_basic` and other directives.
+# They run in the order of their lines: aliases first, so that the others see all hosts; what adds problems last. What
+# `location` adds is written before what answers the request, and nginx runs `set`, `if` and `return` in that order,
+# before `limit_req`, `auth_basic` and other directives.
 #
 # Reading programs costs jq more than running them, so lib/features.bash leaves out each line that names a feature
 # which no Ingress uses. Every line that names one can therefore go alone, and names only one. feature-files.jq lists
 # their files once more.
 import "features/access" as access;
-import "features/external-auth" as external_auth;
+import "features/affinity" as affinity;
+import "features/balancing" as balancing;
+import "features/buffers" as buffers;
+import "features/canary" as canary;
+import "features/cors" as cors;
 import "features/directives" as directives;
+import "features/errors" as errors;
+import "features/external-auth" as external_auth;
 import "features/headers" as headers;
+import "features/mirror" as mirror;
+import "features/proxy_redirect" as proxy_redirect;
+import "features/rates" as rates;
 import "features/redirects" as redirects;
 import "features/rewrite" as rewrite;
-import "features/errors" as errors;
-import "features/rates" as rates;
-import "features/cors" as cors;
-import "features/buffers" as buffers;
-import "features/proxy_redirect" as proxy_redirect;
 
 # output: [feature that this file has]
 def loaded: [
   "access",
-  "external-auth",
+  "affinity",
+  "balancing",
+  "buffers",
+  "canary",
+  "cors",
   "directives",
+  "errors",
+  "external-auth",
   "headers",
+  "mirror",
+  "proxy_redirect",
+  "rates",
   "redirects",
   "rewrite",
-  "errors",
-  "rates",
-  "cors",
-  "buffers",
-  "proxy_redirect",
   "" ];
 
 # input: {features} / output: the same; an error if one of them is not loaded, since what it protects would be open
@@ -50,8 +60,13 @@ def all_loaded:
 def feature_claims($context; answer):
   ($context | all_loaded) as $_
   | .
-  | external_auth::claims($context; answer) # "external-auth", which is no name for jq
   | redirects::claims($context)
+  | canary::claims($context)
+  | affinity::claims($context)
+  | balancing::claims($context)
+  | canary::upstreams(answer) # of the same kind as the main Ingress's, so it comes after all that change that
+  | mirror::claims($context; answer)
+  | external_auth::claims($context; answer)
   | rates::claims($context)
   | errors::claims($context; answer)
   | buffers::claims($context)
@@ -61,15 +76,18 @@ def feature_claims($context; answer):
 def feature_location:
   ""
   + access::location
-  + external_auth::location # "external-auth"
+  + cors::location
   + headers::location
   + redirects::location
+  + affinity::location
+  + canary::location
+  + external_auth::location
   + directives::location
   + errors::location
   + rates::location
-  + cors::location
   + buffers::location
   + proxy_redirect::location
+  + mirror::location
   ;
 
 # input: model / output: the same with what the features add
@@ -77,13 +95,17 @@ def with_features:
   if (.features // []) == [] then .
   else
     all_loaded
-    | errors::model
+    | errors::model # which adds locations, so it comes before all that look at these
     | access::model
-    | external_auth::model # "external-auth"
-    | headers::model
-    | rewrite::model
-    | rates::model
+    | affinity::model
+    | balancing::model
+    | canary::model
     | cors::model
+    | external_auth::model
+    | headers::model
+    | mirror::model
+    | rates::model
+    | rewrite::model
     | .options as $options
     | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location else . end))
   end;

@@ -63,6 +63,10 @@ leave_out_what_is_too_new() { # NGINX_CONF
   leave_out "$1" keepalive_min_timeout 1.27.4 'reloads may lose requests of keep-alive clients'
   leave_out "$1" ssl_certificate_cache 1.27.4 'TLS handshakes take a little longer'
   leave_out "$1" http2 1.25.1 'there is no HTTP/2, and so no gRPC'
+  if is_older "$version" 1.29.6 && grep -q '^ *sticky ' "$1"; then
+    leave_out "$1" sticky 1.29.6 'affinity-mode persistent is like balanced'
+    sed -i 's/^\( *server .*\) route=[^;]*;/\1;/' "$1"
+  fi
 }
 
 find_nginx_version() {

@@ -17,10 +17,10 @@ end_test() {
   kill -KILL "$backend_pid" 2>/dev/null || true
 }
 
-# The pods of a Service have one address each: e2e/red 127.77.0.1, e2e/blue .2, e2e/auth .3, other/red .4.
+# The pods of a Service have one address each: e2e/red 127.77.0.1, e2e/blue .2, e2e/auth .3, other/red .4. e2e/many has the first three.
 cluster_with_pods() { # [OBJECT...]
   jq -s '
-    [{namespace: "e2e", name: "red"}, {namespace: "e2e", name: "blue"}, {namespace: "e2e", name: "auth"}, {namespace: "other", name: "red"}] as $services
+    [{namespace: "e2e", name: "red"}, {namespace: "e2e", name: "blue"}, {namespace: "e2e", name: "auth"}, {namespace: "other", name: "red"}, {namespace: "e2e", name: "many"}] as $services
     | [["http", 80, 8080], ["https", 443, 8443]] as $ports
     | {
         ingresses: {items: [.[] | select(.kind == "Ingress")] | to_entries | map(.value + {metadata: (.value.metadata + {creationTimestamp: (.key + 946684800 | todate)})})},
@@ -29,7 +29,7 @@ cluster_with_pods() { # [OBJECT...]
         endpointSlices: {items: [$services | to_entries[] | {
           metadata: (.value | {namespace, name: "\(.name)-1", labels: {"kubernetes.io/service-name": .name}}), addressType: "IPv4",
           ports: [$ports[] | {name: .[0], port: .[2], protocol: "TCP"}],
-          endpoints: [{addresses: ["127.77.0.\(.key + 1)"], conditions: {ready: true, serving: true, terminating: false}}]}]},
+          endpoints: [(if .value.name == "many" then 1, 2, 3 else .key + 1 end) | {addresses: ["127.77.0.\(.)"], conditions: {ready: true, serving: true, terminating: false}}]}]},
         certificates: []
       }' /dev/null "$@"
 }

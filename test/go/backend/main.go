@@ -10,6 +10,7 @@
 //	/anonymous   the same without a Server header, which all others have
 //	/asked       the same, with that JSON in the header X-Asked, too
 //	/signed-in   the same, with NAME in the header X-User, for who has a cookie user=NAME; for others, 401
+//	/last        what the last twenty of these requests were, the newest first
 //	/events      server-sent events: a number every 100 ms, until the client leaves
 //	/websocket   sends every message back
 //	/upload      counts the bytes of the body as they arrive
@@ -51,6 +52,7 @@ import (
 var (
 	counts   = map[string]int{}
 	ids      = map[string]int{}
+	last     []map[string]any
 	countsMu sync.Mutex
 )
 
@@ -78,6 +80,9 @@ func echo(w http.ResponseWriter, r *http.Request) {
 		text, _ := json.Marshal(asked)
 		w.Header().Set("X-Asked", string(text))
 	}
+	countsMu.Lock()
+	last = append([]map[string]any{asked}, last[:min(len(last), 19)]...)
+	countsMu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	if status, err := strconv.Atoi(r.URL.Query().Get("status")); err == nil {
 		w.WriteHeader(status)
@@ -93,6 +98,12 @@ func signedIn(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("X-User", user.Value)
 	echo(w, r)
+}
+
+func showLast(w http.ResponseWriter) {
+	countsMu.Lock()
+	defer countsMu.Unlock()
+	answer(w, last)
 }
 
 func events(w http.ResponseWriter, r *http.Request) {
@@ -242,6 +253,8 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		} else {
 			showIDs(w)
 		}
+	case "/last":
+		showLast(w)
 	case "/counts":
 		showCounts(w, r)
 	default:

@@ -1,0 +1,97 @@
+# affinity: cookie. A client's requests go to one pod: the cookie has a random key, and the pod is the one that the key's
+# hash points to. So every replica finds the same pod, also after a reload. When a pod goes or comes, only the keys that
+# point to it move; with affinity-mode: persistent, none moves while its pod is there, since the cookie names the pod, too.
+#
+# session-cookie-name, -path, -domain, -max-age, -expires, -secure, -samesite and -conditional-samesite-none are the
+# cookie's attributes; session-cookie-change-on-failure changes nothing, since a pod that fails is replaced by the next
+# one for as long as it fails.
+include "quoting";
+
+# input: [answered claim] / output: the same; those with affinity have upstreams of their own
+def claims($context):
+  map(
+    if .upstream and .options and $context.options[.options - 1].affinity then
+      if $context.options[.options - 1]["affinity-mode"] == "persistent" then .upstream += ".persistent" | .balance = {sticky: "persistent"}
+      else .upstream += ".sticky" | .balance = {sticky: "balanced"}
+      end
+    else . end);
+
+# input: a location / output: the value of the cookie's Path; for regular expressions and what a cookie cannot have, "/"
+def cookie_path:
+  .set["session-cookie-path"]
+  // if .set["use-regex"] or .set["rewrite-target"] or (.path | test("\\A[A-Za-z0-9._~/-]+\\z") | not) then "/" else .path end;
+
+# input: a location / output: the attributes of its cookie, as nginx writes them
+def attributes:
+  (.set["session-cookie-max-age"] // .set["session-cookie-expires"]) as $seconds
+  | (.set["session-cookie-samesite"] // "" | ascii_downcase) as $site
+  | "; Path=\(cookie_path | harmless)"
+  + (if $seconds then "; Max-Age=\($seconds)" else "" end)
+  + (if .set["session-cookie-domain"] then "; Domain=\(.set["session-cookie-domain"] | harmless)" else "" end)
+  + (if .set["session-cookie-secure"] then "; Secure" else "$session_secure" end)
+  + "; HttpOnly"
+  + if $site == "" then ""
+    elif $site == "none" and .set["session-cookie-conditional-samesite-none"] then "$session_samesite_none"
+    else "; SameSite=\($site[:1] | ascii_upcase)\($site[1:])"
+    end;
+
+# input: a location / output: directives that read its cookie, KEY or KEY-canary or KEY.POD, or else begin a session
+#
+# $session_home is where the session lives: main, or main-canary (canary.jq). A sub-request for authentication has the
+# variables of the request itself, so a session that is known already stays as it is.
+def location:
+  if .set.affinity then
+    (.set["session-cookie-name"] // "INGRESSCOOKIE" | harmless) as $name
+    | "set $session_known \"$session|$http_cookie\"; "
+    + "if ($session_known ~ \"^[|](?:.*; ?)?\($name)=([0-9a-f]{32})(-canary)?([.][0-9]+)?(?:;|$)\") { "
+    + "set $session $1; set $session_home main$2; set $session_suffix \"$2\"; set $session_pod \"$3\"; "
+    + (if .set["affinity-mode"] == "persistent" then "set $session_name \($name); set $session_attributes \"\(attributes)\"; " else "" end)
+    + "} "
+    + "if ($session = \"\") { set $session $request_id; set $session_suffix \"\"; set $session_pod \"\"; set $session_name \($name); set $session_attributes \"\(attributes)\"; } "
+  else "" end;
+
+# input: the address of a pod / output: what stands for it in a cookie: the same everywhere, and no address
+def pod_number:
+  reduce explode[] as $byte ([7, 11]; [(.[0] * 257 + $byte) % 2147483629, (.[1] * 263 + $byte) % 2147483587]) | ".\(.[0])\(.[1])";
+
+# input: model / output: the same with the cookie of new sessions, and of those that have moved. (An answer of nginx itself has none.)
+#
+# The browsers that take SameSite=None for Strict, or drop such a cookie: those of iOS 12 and macOS 10.14, Chromium 51
+# to 66, and UC Browser before 12.13.2 (www.chromium.org/updates/same-site/incompatible-clients).
+def model:
+  .options as $options
+  | [.upstreams[] | select(.balance.sticky == "persistent").endpoints[]] as $pods
+  | if any(.servers[].locations[] | select(.options); $options[.options - 1].affinity) then
+      .upstreams |= map(
+        if .balance.sticky == "persistent" then
+          .lines += [(.endpoints[] | "    server \(string) max_fails=0 route=\(pod_number);"), "    hash $session consistent;", "    sticky route $session_pod;"]
+          | .endpoints = []
+        elif .balance.sticky then .lines += ["    hash $session consistent;"]
+        else .
+        end)
+      | .lines += [
+          "  map $upstream_addr $session_address {",
+          "    \"~(?<last_address>[^ ]+)$\" $last_address;",
+          "  }",
+          "  map $session_address $session_pod_now {",
+          ($pods | unique[] | "    \(string) \(pod_number);"),
+          "  }",
+          "  map \"$session_address|$session_name|$session_pod|$session_pod_now\" $new_session {",
+          "    \"~^[|]|^[^|]+[|][|]\" \"\"; # no pod has been asked, or there is nothing to tell",
+          "    \"~[|]([.][0-9]+)[|]\\1$\" \"\"; # the session is where it was",
+          "    default $session_name=$session$session_suffix$session_pod_now$session_attributes;",
+          "  }",
+          "  add_header Set-Cookie $new_session always;",
+          "  map $client_scheme $session_secure {",
+          "    https \"; Secure\";",
+          "  }",
+          "  map $http_user_agent $session_samesite_none {",
+          "    \"~UCBrowser/([0-9]|1[01])[.]|UCBrowser/12[.]([0-9]|1[0-2])[.]\" \"\";",
+          "    \"~Chrom(e|ium)/(5[1-9]|6[0-6])[.]\" \"\";",
+          "    \"~Chrom(e|ium)/\" \"; SameSite=None\";",
+          "    \"~CPU (iPhone )?OS 12_|Mac OS X 10_14.*Version/\" \"\";",
+          "    default \"; SameSite=None\";",
+          "  }",
+          "" ]
+    else .
+    end;

@@ -1,0 +1,157 @@
+# canary: true. Such an Ingress gets some of the requests of another one, its main Ingress: the one of the same namespace
+# with the same host, path and type. Which requests, say in this order:
+#
+#   canary-by-header   with canary-by-header-value or -pattern: those with this value; without: always and never
+#   canary-by-cookie   always and never
+#   canary-weight      so many in a hundred, or in canary-weight-total
+#
+# All else is the main Ingress's: what protects its path protects the canary too, and its annotations count. A client that
+# has a session (affinity.jq) stays where it is, unless affinity-canary-behavior is legacy. A canary without a main
+# Ingress, or without ready pods, gets nothing. So does one that asks for protection that the main Ingress does not have.
+include "quoting";
+
+# input: an answered claim / output: the annotations of its Ingress
+def set($context): if .options then $context.options[.options - 1] else {} end;
+
+# input: a claim / output: names of annotations that protect it, and for which it has not what $own has
+#
+# .protections are not more than ten, so with ten, all annotations count. (limit-whitelist is another name of limit-allowlist.)
+def lacking($set; $own):
+  .protections // []
+  | if length < 10 then map(sub("white"; "allow")) else $set | keys | map(select(startswith("canary") | not)) end
+  | map(select($set[.] != $own[.]));
+
+# input: a claim / output: a problem of it
+def problem($reason; $message): {problem: {ingress, $reason, message: "the canary gets no requests: \($message)"}};
+
+# input: a claim / output: what it asks for, in a sentence
+def place_name: "\(if .pathType == "Default" then "the default" else "\(.pathType) path \(.path)" end) of host \(if .host == "" then "*" else .host end)";
+
+# --- the expression of canary-by-header-pattern
+#
+# It must cost little, whoever wrote it. Its steps multiply with each repetition, and with each group of alternatives: so
+# there are no more than three of both, and no repeated groups; and it is tried on no more than 64 characters (`pattern`).
+
+# input: a regular expression / output: whether it is one of these
+def is_cheap:
+  "\\[\\^?[A-Za-z0-9 _=,:;/@~!#%&.+*?()|$-]+\\]" as $class
+  | "\\\\[.+*?()|$/{}dws-]" as $escaped
+  | "(?:[A-Za-z0-9 _=,:;/@~!#%&.-]|\($escaped)|\($class))(?:[*+?]|\\{[0-9]{1,2}(?:,[0-9]{0,2})?\\})?|[\\^$|]" as $piece
+  | . as $expression
+  | length <= 256
+  and test("\\A(?:\($piece)|\\((?:\($piece))+\\))+\\z")
+  and (gsub("\($class)|\($escaped)"; "x") | ([match("[*+?{(]"; "g")] | length <= 3) and ([match("[|]"; "g")] | length <= 8))
+  and (try ("" | test($expression) | true) catch false);
+
+# input: such an expression / output: it as nginx reads it between quotes
+def pattern:
+  "^(?=.{0,64}$).*?(?:\(gsub("\\\\(?<sign>[^dws])"; "[\(.sign)]")))";
+
+# --- claims
+
+# input: a main claim / output: the same with its canary, and problems of the canaries; $canaries are those of its place
+def with_canary($canaries; $context):
+  $canaries[0] as $canary
+  | ($canary | set($context)) as $set
+  | set($context) as $own
+  | ($canary | lacking($set; $own)) as $missing
+  | (if .status or $canary.status or $missing != [] or $context.quarantined[$canary.ingress] then .
+     else .canary = ($canary | {ingress, service, port: .port.port, $set})
+     end),
+    ( $canary
+      | if .status then problem(.reason; .message)
+        elif $missing != [] then problem("CanaryNotProtected"; "its main Ingress has not the same \($missing | join(", "))")
+        elif $set["canary-by-header-pattern"] and ($set["canary-by-header-value"] | not) and ($set["canary-by-header-pattern"] | is_cheap | not) then
+          {problem: {ingress, reason: "AnnotationRefused", message: "the canary gets no requests with its header: possible for canary-by-header-pattern are expressions with at most three repetitions and groups, no repeated groups, and eight alternatives"}}
+        else empty
+        end ),
+    ( $canaries[1:][] | problem("CanaryTaken"; "\(place_name) has Ingress \($canary.ingress) for its canary") );
+
+# input: [answered claim, the oldest Ingress first] / output: the same without canaries; main claims have theirs in .canary
+def claims($context):
+  def place: [.host, .path, .pathType, (.ingress | split("/")[0])] | tojson;
+  def asks: .ingress and (.problem | not) and (.service or .status);
+  def is_canary: .ingress and (.problem | not) and set($context).canary;
+  ([.[] | select(is_canary and asks)] | group_by(place) | map({(.[0] | place): .}) | add // {}) as $canaries
+  | if any(.[]; is_canary) | not then .
+    else
+      map(select(is_canary | not))
+      | ([to_entries[] | select(.value | asks) | {(.value | place): .key}] | reverse | add // {}) as $mains # the oldest of each place
+      | [ (to_entries[] | .key as $number | .value | if asks and $mains[place] == $number and $canaries[place] then with_canary($canaries[place]; $context) else . end),
+          ( $canaries | to_entries[] | select($mains[.key] == null) | .value[]
+            | problem("CanaryWithoutMain"; "no other Ingress of its namespace asks for \(place_name)") ) ]
+    end;
+
+# input: [answered claim] / output: the same; a canary has an upstream of its own, of the same kind as that of its main claim
+def upstreams(answer):
+  map(
+    if .canary and .upstream then
+      . as $main
+      | ({service, port: .port.port, protocol} | answer.upstream | length) as $length
+      | .upstream[$length:] as $kind
+      | (.canary.set["affinity-canary-behavior"] == "legacy") as $legacy
+      | ({service: .canary.service, port: .canary.port, protocol} | answer | .upstream += ($kind | if $legacy then sub("[.](sticky|persistent)"; "") else . end)) as $answer
+      | .also += [$answer + (if .balance and ($legacy and .balance.sticky | not) then {balance} else {} end)]
+      | .canary |= {ingress, set, upstream: $answer.upstream}
+      | .canary.sessions = (if .balance.sticky then $main.canary.set["affinity-canary-behavior"] // "sticky" else null end)
+    else del(.canary)
+    end);
+
+# --- model and location
+
+# input: {annotation: value} of a canary / output: how many of 10,000 requests it gets
+def weight:
+  ([.["canary-weight-total"] // 100, 100] | max) as $total
+  | (.["canary-weight"] // 0) as $weight
+  | [$weight * 10000 / $total | ceil, 10000] | min;
+
+# input: model / output: the same with the shares of requests that canaries get, and for each location the number of its canary
+#
+# A location without annotations gets an empty set of them, so that the hook of locations is called for it.
+def model:
+  ([.upstreams[] | {(.name): true}] | add // {}) as $ready
+  | .servers |= map(.locations |= map(if .canary and (.upstream and $ready[.canary.upstream] | not) then del(.canary) else . end))
+  | [.servers[].locations[] | select(.canary)] as $locations
+  | ([$locations[] | {upstream, canary} | tojson] | unique | to_entries | map({(.value): (.key + 1)}) | add // {}) as $numbers
+  | .options += [{}]
+  | (.options | length) as $none
+  | .servers |= map(.locations |= map(
+      if .canary then
+        $numbers[{upstream, canary} | tojson] as $number
+        | .options = (.options // $none) | .canary.target = "$target_\($number)" | .target = .canary.target
+      else . end))
+  | .lines += [
+      ([$locations[].canary.set | weight | select(. > 0 and . < 10000)] | unique[]
+       | "  split_clients $request_id $in_\(.)_of_10000 {", "    \(. / 100)% 1;", "    * \"\";", "  }"),
+      "" ];
+
+# input: a location / output: directives that set the variable with the upstream: the last one that applies decides
+def location:
+  def to($upstream): "{ set \(.target) \($upstream | string); } ";
+  if .canary then
+    .upstream as $main
+    | .canary.sessions as $sessions
+    | .canary.set as $set
+    | .canary.upstream as $canary
+    | ($set | weight) as $weight
+    | ($set["canary-by-header"] // "" | ascii_downcase | gsub("-"; "_")) as $header
+    | "set \(.target) \((if $weight == 10000 then $canary else $main end) | string); "
+    + (if $weight > 0 and $weight < 10000 then "if ($in_\($weight)_of_10000) \(to($canary))" else "" end)
+    + (if $set["canary-by-cookie"] then
+         "if ($http_cookie ~ \"(?:^|; ?)\($set["canary-by-cookie"] | harmless)=always(?:;|$)\") \(to($canary))"
+         + "if ($http_cookie ~ \"(?:^|; ?)\($set["canary-by-cookie"] | harmless)=never(?:;|$)\") \(to($main))"
+       else "" end)
+    + (if $header == "" then ""
+       elif $set["canary-by-header-value"] then "if ($http_\($header) = \($set["canary-by-header-value"] | string)) \(to($canary))"
+       elif $set["canary-by-header-pattern"] | . == null then "if ($http_\($header) = always) \(to($canary))if ($http_\($header) = never) \(to($main))"
+       elif $set["canary-by-header-pattern"] | is_cheap then "if ($http_\($header) ~ \"\($set["canary-by-header-pattern"] | pattern)\") \(to($canary))"
+       else "if ($http_\($header)) \(to($main))"
+       end)
+    + if $sessions == "sticky" then
+        "if ($session_home = main) \(to($main))if ($session_home = main-canary) \(to($canary))"
+        + "if (\(.target) = \($canary | string)) { set $session_suffix -canary; } "
+      elif $sessions == "legacy" then "if (\(.target) = \($canary | string)) { set $session_name \"\"; } "
+      else ""
+      end
+  else ""
+  end;

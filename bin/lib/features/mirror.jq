@@ -1,0 +1,75 @@
+# mirror-target, mirror-request-body: a Service gets a copy of each request, as a client would send it, and what it
+# answers is dropped. The client does not wait for it long: a connection may take a second, an answer two.
+#
+# The target is a Service of the Ingress's own namespace (or of one that all share) by its name in the cluster, as in
+# http://SERVICE.NAMESPACE.svc.cluster.local:80$request_uri: nginx asks its pods. A name that it had to resolve could
+# point anywhere, and if it could not be resolved, nginx would take no configuration.
+include "quoting";
+
+# input: mirror-target / output: {service, namespace, port, protocol, uri}, or nothing if it names no Service of the cluster
+def target:
+  capture("\\A(?<scheme>https?)://(?<name>[a-z0-9-]+)[.](?<namespace>[a-z0-9-]+)[.]svc([.]cluster[.]local)?(:(?<port>[0-9]+))?(?<path>/[^$]*)?(?<rest>[$].*)?\\z")
+  | {
+      service: "\(.namespace)/\(.name)", namespace,
+      port: (.port // {http: "80", https: "443"}[.scheme] | tonumber),
+      protocol: (if .scheme == "https" then "HTTPS" else null end),
+      uri: (if .rest or .path == null then (.path // "" | rtrimstr("/")) + "$request_uri" else .path end)
+    };
+
+# input: a claim / output: a problem of it
+def problem($reason; $message): {problem: {ingress, $reason, message: "requests are not mirrored: \($message)"}};
+
+# input: an answered claim / output: the same with its target in .mirror, or with a problem beside it
+def with_mirror($set; $shared; answer):
+  . as $claim
+  | [$set["mirror-target"] | target] as $targets
+  | ([.ingress | split("/")[0]] + $shared) as $namespaces
+  | if $targets == [] or ($namespaces | index($targets[0].namespace) | not) then
+      ., problem("AnnotationRefused"; "mirror-target must be a Service of the same namespace, such as http://SERVICE.\($namespaces[0]).svc$request_uri")
+    elif .protocol // "" | startswith("GRPC") then
+      ., problem("AnnotationRefused"; "the pods speak gRPC")
+    else
+      $targets[0] as $target
+      | ($target | {service, port, protocol} | answer) as $answer
+      | if $answer.upstream then
+          .also += [$answer] | .mirror = ($target | {uri, protocol, upstream: $answer.upstream, body: ($set["mirror-request-body"] // "on")})
+        else ., problem($answer.reason; $answer.message)
+        end
+    end;
+
+# input: [answered claim] / output: the same with what is mirrored in .mirror
+def claims($context; answer):
+  [ .[]
+    | (if .options then $context.options[.options - 1] else {} end) as $set
+    | if .upstream and $set["mirror-target"] then with_mirror($set; $context.shared // []; answer) else . end ];
+
+# input: {uri, protocol, upstream, body, number} / output: the location that sends the copies
+#
+# A client's path begins with "/", so no client gets there. It has no pages for errors, because they read variables
+# that the request itself needs later, and copies no WebSocket, because nginx would answer the client from there.
+def mirror_location:
+  "    location = nginx-copies/\(.number) {",
+  "      internal;",
+  "      error_page 599 /;",
+  "      if ($upgrade) { return 204; }",
+  "      proxy_connect_timeout 1s;",
+  "      proxy_read_timeout 2s;",
+  "      proxy_send_timeout 2s;",
+  "      proxy_next_upstream off;",
+  (if .body == "off" then "      proxy_set_body \"\";" else empty end),
+  (if .protocol then "      proxy_ssl_name \(.upstream | split(".")[:2] | join(".") + ".svc" | string);" else empty end),
+  "      proxy_pass \"\(if .protocol then "https" else "http" end)://\(.upstream | harmless)\(.uri | rtrimstr("$request_uri") | harmless)\(if .uri | endswith("$request_uri") then "$request_uri" else "" end)\";",
+  "    }";
+
+# input: model / output: the same with these locations, and the number of its own in each .mirror; without those that have no ready pod
+def model:
+  ([.upstreams[] | {(.name): true}] | add // {}) as $ready
+  | .servers |= map(.locations |= map(if .mirror and (.upstream and $ready[.mirror.upstream] | not) then del(.mirror) else . end))
+  | ([.servers[].locations[].mirror | values] | unique | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
+  | .servers |= map(
+      .locations |= map(if .mirror then .mirror.number = $numbers[.mirror | tojson] else . end)
+      | .lines += [[.locations[].mirror | values] | unique[] | mirror_location]);
+
+# input: a location / output: the directives that copy its requests
+def location:
+  if .mirror then "mirror nginx-copies/\(.mirror.number); mirror_request_body \(.mirror.body); " else "" end;

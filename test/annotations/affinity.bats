@@ -1,0 +1,151 @@
+# affinity: a client's requests go to one pod, by a cookie.
+load words
+
+# Prints the first Set-Cookie of an answer, without the value of the cookie.
+cookie() { # HOST PATH [CURL_OPTION...]
+  header set-cookie "$@" | head -n 1 | sed 's/=[0-9a-f]\{32\}/=KEY/'
+}
+
+# Prints who answers, and how often, with the cookies of a FILE.
+with_cookies() { # FILE HOST PATH
+  local number
+  for number in {1..10}; do who_answers "$2" "$3" -b "$1"; done | sort | uniq -c | awk '{print $2 "=" $1}' | xargs
+}
+
+@test "affinity=cookie keeps each client at one pod, and clients come to all pods" {
+  ingress kept one.example / many affinity=cookie affinity-mode=balanced
+  ingress free two.example / many
+  serve
+  for client in {1..9}; do
+    pod=$(who_answers one.example / -c "$dir/$client")
+    assert_equal "$pod=10" "$(with_cookies "$dir/$client" one.example /)"
+    echo "$pod"
+  done >"$dir/pods"
+  (($(sort -u "$dir/pods" | wc -l) > 1))
+  assert_equal 'INGRESSCOOKIE=KEY; Path=/; HttpOnly' "$(cookie one.example /)"
+  assert_equal '' "$(cookie one.example / -b "$dir/1")"
+  assert_equal '' "$(cookie two.example /)"
+}
+
+@test "with affinity-mode=persistent the cookie names the pod, and where its pod is gone, it names the next one" {
+  ingress kept one.example / many affinity=cookie affinity-mode=persistent session-cookie-name=stay
+  serve
+  for client in {1..9}; do
+    pod=$(who_answers one.example / -c "$dir/$client")
+    assert_equal "$pod=10" "$(with_cookies "$dir/$client" one.example /)"
+    echo "$pod"
+  done >"$dir/pods"
+  (($(sort -u "$dir/pods" | wc -l) > 1))
+  value=$(header set-cookie one.example / | sed 's/;.*//')
+  [[ $value =~ ^stay=[0-9a-f]{32}\.[0-9]+$ ]]
+  assert_equal '' "$(header set-cookie one.example / -b "$value")"
+  assert_equal "$value; Path=/; HttpOnly" "$(header set-cookie one.example / -b "${value%.*}.1234")"
+  [[ ${TIER-} == e2e || $(nginx -v 2>&1) != *1.22.* ]] || skip 'this nginx knows no "sticky"'
+  pod=$(who_answers one.example / -b "$value")
+  for key in {100..130}; do who_answers one.example / -b "stay=${value:5:29}$key.${value#*.}"; done | sort -u >"$dir/pods"
+  assert_equal "$pod" "$(<"$dir/pods")"
+}
+
+# Serves with only some of the pods of Service many; SLICE is jq's.
+serve_with() { # SLICE
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq "(.endpointSlices.items[] | select(.metadata.name == \"many-1\")).endpoints |= .[$1]" | serve_lists
+}
+
+# Prints who answers each client.
+pods_of_clients() { # HOST
+  local client
+  for client in {1..30}; do who_answers "$1" / -b "$dir/$1-$client"; done
+}
+
+@test "when a pod comes, few clients move, and none with affinity-mode=persistent; when one goes, only its clients do" {
+  [[ ${TIER-} != e2e ]] || skip 'what pods there are is given here, by a snapshot'
+  ingress balanced one.example / many affinity=cookie
+  ingress persistent two.example / many affinity=cookie affinity-mode=persistent
+  serve_with 0:2
+  for client in {1..30}; do
+    for host in {one,two}.example; do ask "$host" / -o /dev/null -c "$dir/$host-$client"; done
+  done
+  for host in {one,two}.example; do pods_of_clients $host >"$dir/$host-before"; done
+  serve_with 0:3
+  for host in {one,two}.example; do
+    pods_of_clients $host >"$dir/$host-more"
+    diff "$dir/$host-before" "$dir/$host-more" | sed -n 's/^> //p' >"$dir/$host-moved"
+  done
+  (($(wc -l <"$dir/one.example-moved") < 20))
+  refute_contains "$(<"$dir/one.example-moved")" red
+  refute_contains "$(<"$dir/one.example-moved")" blue
+  [[ $(nginx -v 2>&1) == *1.22.* ]] || assert_equal '' "$(<"$dir/two.example-moved")"
+  serve_with 1:3
+  for host in {one,two}.example; do
+    pods_of_clients $host >"$dir/$host-less"
+    assert_equal '' "$(paste "$dir/$host-more" "$dir/$host-less" | awk '$1 != $2 && $1 != "red"')"
+    refute_contains "$(<"$dir/$host-less")" red
+  done
+}
+
+@test "what is no key of ours begins a session, and the pod's own cookies stay" {
+  ingress kept one.example / many affinity=cookie session-cookie-name=hello-cookie
+  serve
+  for value in x 0123456789abcdef0123456789abcde '0123456789abcdef0123456789abcdefg' 1663853000.123.456.789; do
+    assert_equal 'hello-cookie=KEY; Path=/; HttpOnly' "$(cookie one.example / -b "hello-cookie=$value")"
+  done
+  assert_equal '' "$(cookie one.example / -b 'a=b; hello-cookie=0123456789abcdef0123456789abcdef; c=d')"
+  assert_equal $'hello-cookie=KEY; Path=/; HttpOnly\nown=1' "$(header set-cookie one.example '/?header=Set-Cookie:own=1' | sed 's/=[0-9a-f]\{32\}/=KEY/' | sort)"
+}
+
+@test "the cookie has the attributes that annotations name" {
+  ingress all one.example /app many affinity=cookie session-cookie-name=SERVERID session-cookie-path=/foo/bar session-cookie-domain=foo.bar \
+    session-cookie-max-age=259200 session-cookie-expires=172800 session-cookie-secure=true session-cookie-samesite=strict session-cookie-change-on-failure=true
+  ingress path two.example /something many affinity=cookie session-cookie-expires=172800 session-cookie-secure=false
+  ingress path-2 two.example /else many affinity=cookie
+  ingress none three.example / many affinity=cookie session-cookie-samesite=None session-cookie-conditional-samesite-none=true
+  ingress any-host '' /any many affinity=cookie session-cookie-samesite=Lax
+  serve
+  assert_equal 'SERVERID=KEY; Path=/foo/bar; Max-Age=259200; Domain=foo.bar; Secure; HttpOnly; SameSite=Strict' "$(cookie one.example /app)"
+  assert_equal 'INGRESSCOOKIE=KEY; Path=/something; Max-Age=172800; HttpOnly' "$(cookie two.example /something/below)"
+  assert_equal 'INGRESSCOOKIE=KEY; Path=/else; HttpOnly' "$(cookie two.example /else)"
+  assert_equal 'INGRESSCOOKIE=KEY; Path=/; HttpOnly; SameSite=None' "$(cookie three.example /)"
+  assert_equal 'INGRESSCOOKIE=KEY; Path=/; HttpOnly' "$(cookie three.example / -A 'Mozilla/5.0 (iPhone; CPU iPhone OS 12_1 like Mac OS X) AppleWebKit/605.1.15')"
+  assert_equal 'INGRESSCOOKIE=KEY; Path=/any; HttpOnly; SameSite=Lax' "$(cookie four.example /any)"
+  assert_contains "$(ask_tls two.example /something -o /dev/null -D -)" 'Path=/something; Max-Age=172800; Secure; HttpOnly'
+}
+
+@test "of two Ingresses for one host, only the one that asks has sessions" {
+  ingress one one.example /foo/bar many affinity=cookie
+  ingress two one.example /foo many
+  serve
+  assert_equal 'INGRESSCOOKIE=KEY; Path=/foo/bar; HttpOnly' "$(cookie one.example /foo/bar)"
+  assert_equal '' "$(cookie one.example /foo)"
+}
+
+@test "an answer that is nginx's own begins no session; a pod's begins one, whatever its status" {
+  ingress denied one.example / many affinity=cookie denylist-source-range=0.0.0.0/0,::/0
+  ingress error two.example / many affinity=cookie
+  serve
+  assert_equal '' "$(cookie one.example /)"
+  assert_equal 'INGRESSCOOKIE=KEY; Path=/; HttpOnly' "$(cookie two.example '/?status=404')"
+}
+
+@test "headers that nginx tells pods and clients stay, with sessions too" {
+  ingress kept one.example / many affinity=cookie
+  serve
+  assert_equal 'one.example null' "$(pod_gets '"\(.header["X-Forwarded-Host"][0]) \(.header["X-Original-Url"])"' one.example / -H 'X-Original-URL: /x' -H 'X-Forwarded-Host: evil.example')"
+  assert_equal backend "$(header server one.example /)"
+}
+
+@test "no value of these annotations becomes a directive or an attribute: it is a problem, and the path is served" {
+  local bad=$'x; Domain=evil.example"; } location /x { return 200 hacked; } #\n$uri{' names=(affinity affinity-mode session-cookie-{name,path,domain,expires,max-age,secure,samesite,conditional-samesite-none,change-on-failure})
+  for name in "${names[@]}"; do
+    if [[ $name == affinity ]]; then ingress "$name" "$name.example" / many "$name=$bad"; else ingress "$name" "$name.example" / many affinity=cookie "$name=$bad"; fi
+  done
+  ingress comma comma.example '/a,b' many affinity=cookie
+  serve
+  problems=$(problems)
+  for name in "${names[@]}"; do
+    assert_contains "$problems" "AnnotationRefused: e2e/$name: "
+    assert_equal '200 200' "$(statuses "$name.example"/{,x})"
+    [[ $name == affinity ]] || assert_equal 'INGRESSCOOKIE=KEY; Path=/; HttpOnly' "$(cookie "$name.example" /)"
+  done
+  assert_equal '' "$(cookie affinity.example /)"
+  assert_equal 'INGRESSCOOKIE=KEY; Path=/; HttpOnly' "$(cookie comma.example /a,b)"
+}

@@ -1,0 +1,61 @@
+# upstream-hash-by, load-balance, service-upstream: which of a Service's pods gets a request.
+load words
+
+# Prints which pods answer.
+pods_of() { # HOST PATH... [-- CURL_OPTION...]
+  local host=$1 paths=() path
+  shift
+  while (($# > 0)) && [[ $1 != -- ]]; do paths+=("$1") && shift; done
+  for path in "${paths[@]}"; do who_answers "$host" "$path" "${@:2}"; done | sort -u | xargs
+}
+
+@test "upstream-hash-by: requests for which the text is the same go to one pod, others to all" {
+  ingress uri one.example / many 'upstream-hash-by=$request_uri'
+  ingress both two.example / many 'upstream-hash-by=${request_uri}-text-$http_x_user'
+  ingress argument three.example / many 'upstream-hash-by=$arg_user'
+  ingress free four.example / many
+  serve
+  assert_equal 1 "$(pods_of one.example /same{,,,,,,,,,} | wc -w)"
+  assert_equal 'auth blue red' "$(pods_of one.example /{1..30})"
+  assert_equal 1 "$(pods_of two.example /same{,,,,,,,,,} -- -H 'X-User: me' | wc -w)"
+  assert_equal 'auth blue red' "$(for user in {1..30}; do pods_of two.example /same -- -H "X-User: $user"; done | sort -u | xargs)"
+  assert_equal 1 "$(pods_of three.example /{1..10}?user=me | wc -w)"
+  assert_equal 'auth blue red' "$(pods_of four.example /same{,,,,,,,,,,,,})"
+  assert_equal '' "$(problems)"
+}
+
+@test "load-balance and service-upstream: requests come to all pods" {
+  ingress robin one.example / many load-balance=round_robin
+  ingress ewma two.example / many load-balance=ewma
+  ingress service three.example / many service-upstream=true
+  serve
+  for host in one two three; do assert_equal 'auth blue red' "$(pods_of $host.example /{,,,,,,,,,,,,})"; done
+  assert_equal '' "$(problems)"
+}
+
+@test "affinity counts before upstream-hash-by, and a canary's requests go by the hash of its main Ingress" {
+  ingress kept one.example / many affinity=cookie 'upstream-hash-by=$request_uri'
+  ingress main two.example / red 'upstream-hash-by=$request_uri'
+  ingress new two.example / many canary=true canary-by-header=Can
+  serve
+  who_answers one.example / -c "$dir/cookies"
+  assert_equal 1 "$(pods_of one.example /{1..10} -- -b "$dir/cookies" | wc -w)"
+  assert_equal 1 "$(pods_of two.example /same{,,,,,,,,,} -- -H 'Can: always' | wc -w)"
+  assert_equal 'auth blue red' "$(pods_of two.example /{1..30} -- -H 'Can: always')"
+}
+
+@test "no value of these annotations becomes a directive, and no other variable is read: it is a problem, and the path is served" {
+  local id=0
+  for value in $'x"; } location /x { return 200 hacked; } #\n' '$ssl_client_raw_cert' '$request_uri2' '${request_uri' '$' '$http_' '"' 'a;b' 'a{b}' '\x' '$document_root'; do
+    id=$((id + 1))
+    ingress "hash-$id" "hash-$id.example" / many "upstream-hash-by=$value"
+  done
+  ingress load load.example / many $'load-balance=ewma;\n}'
+  ingress service service.example / many $'service-upstream=true;\n}'
+  serve
+  problems=$(problems)
+  for name in hash-{1..11} load service; do
+    assert_contains "$problems" "AnnotationRefused: e2e/$name: "
+    assert_equal '200 200' "$(statuses "$name.example"/{,x})"
+  done
+}

@@ -1,0 +1,194 @@
+# canary: an Ingress that gets some of the requests of another one.
+load words
+
+# Prints who answers each of a number of requests, and how often.
+tally() { # NUMBER HOST PATH [CURL_OPTION...]
+  local number
+  for ((number = 0; number < $1; number++)); do who_answers "${@:2}"; done | sort | uniq -c | awk '{print $2 "=" $1}' | xargs
+}
+
+# Prints who answers, with this header.
+with_header() { # HEADER HOST
+  who_answers "$2" /info -H "$1"
+}
+
+@test "canary-by-header: always, never, and nothing else; or its value; or what matches a pattern" {
+  ingress main one.example /info red
+  ingress new one.example /info blue canary=true canary-by-header=Can-Ary
+  ingress main-2 two.example /info red
+  ingress new-2 two.example /info blue canary=true canary-by-header=Can-Ary canary-by-header-value='Do (it), now!' canary-by-header-pattern='.*'
+  ingress main-3 three.example /info red
+  ingress new-3 three.example /info blue canary=true canary-by-header=Can-Ary canary-by-header-pattern='^Do[A-Z][a-z]+y$'
+  ingress main-4 four.example /info red
+  ingress new-4 four.example /info blue canary=true canary-by-header=Can-Ary canary-by-header-pattern='^(de|at)-[a-z.]{2}\.x$'
+  serve
+  assert_equal 'red blue red red red' "$({ who_answers one.example /info && for value in always never Always x; do with_header "Can-Ary: $value" one.example; done; } | xargs)"
+  assert_equal 'blue red red' "$(for value in 'Do (it), now!' always never; do with_header "can-ary: $value" two.example; done | xargs)"
+  assert_equal 'blue red red' "$(for value in DoCanary DoCananry! always; do with_header "Can-Ary: $value" three.example; done | xargs)"
+  assert_equal 'blue red red red' "$(for value in de-wn.x fr-wn.x de-wnyx "at-wn.x$(printf '%065d' 0)"; do with_header "Can-Ary: $value" four.example; done | xargs)"
+  assert_equal '' "$(problems)"
+}
+
+@test "canary-by-cookie: always, never, and nothing else; a header counts before it, and it before the weight" {
+  ingress main one.example /info red
+  ingress new one.example /info blue canary=true canary-by-cookie=Can-Ary
+  ingress main-2 two.example /info red
+  ingress new-2 two.example /info blue canary=true canary-by-cookie=Can-Ary canary-by-header=Can canary-weight=100
+  serve
+  assert_equal 'red blue red red red' "$({ who_answers one.example /info && for value in Can-Ary={always,never,x} xCan-Ary=always; do who_answers one.example /info -b "$value"; done; } | xargs)"
+  assert_equal blue "$(who_answers one.example /info -b 'a=b; Can-Ary=always; c=d')"
+  assert_equal 'blue red blue red' "$({
+    who_answers two.example /info
+    who_answers two.example /info -b Can-Ary=never
+    who_answers two.example /info -b Can-Ary=never -H 'Can: always'
+    who_answers two.example /info -b Can-Ary=always -H 'Can: never'
+  } | xargs)"
+}
+
+@test "canary-weight: so many of a hundred, or of canary-weight-total; none and all are exact" {
+  ingress main one.example / red
+  ingress none one.example / blue canary=true canary-weight=0
+  ingress main-2 two.example / red
+  ingress all two.example / blue canary=true canary-weight=100
+  ingress main-3 three.example / red
+  ingress all-of-total three.example / blue canary=true canary-weight=1000 canary-weight-total=1000
+  ingress main-4 four.example / red
+  ingress half four.example / blue canary=true canary-weight=100 canary-weight-total=200
+  ingress main-5 five.example / red
+  ingress wrong five.example / blue canary=true canary-weight=-5
+  serve
+  assert_equal red=20 "$(tally 20 one.example /)"
+  assert_equal blue=20 "$(tally 20 two.example /)"
+  assert_equal blue=20 "$(tally 20 three.example /)"
+  counts=$(tally 100 four.example /)
+  [[ $counts =~ ^blue=[2-7][0-9]\ red=[2-7][0-9]$ ]] || fail "$counts"
+  assert_equal red=20 "$(tally 20 five.example /)"
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/wrong: the annotation canary-weight is "-5", and possible are whole numbers from 0 to 999999999'
+}
+
+@test "a canary without a main Ingress serves nothing, also if it is older, and of several the oldest counts" {
+  ingress alone one.example /info blue canary=true canary-weight=100
+  ingress early two.example / blue canary=true canary-weight=100
+  ingress main two.example / red
+  ingress late two.example / auth canary=true canary-weight=100
+  ingress other/strange three.example / red canary=true canary-weight=100
+  ingress own three.example / red
+  ingress path-main four.example / red
+  ingress path-canary four.example /below blue canary=true canary-weight=100
+  serve
+  assert_equal '404 blue red red' "$({ who_answers one.example /info && who_answers two.example / && who_answers three.example / && who_answers four.example /below; } | xargs)"
+  problems=$(problems)
+  assert_contains "$problems" 'CanaryWithoutMain: e2e/alone: the canary gets no requests: no other Ingress of its namespace asks for Prefix path /info of host one.example'
+  assert_contains "$problems" 'CanaryTaken: e2e/late: the canary gets no requests: Prefix path / of host two.example has Ingress e2e/early for its canary'
+  assert_contains "$problems" 'CanaryWithoutMain: other/strange: '
+  assert_contains "$problems" 'CanaryWithoutMain: e2e/path-canary: '
+}
+
+@test "what protects the main Ingress protects the canary; one that asks for more gets nothing" {
+  ingress main one.example / red denylist-source-range=0.0.0.0/0,::/0
+  ingress new one.example / blue canary=true canary-weight=100
+  ingress main-2 two.example / red
+  ingress new-2 two.example / blue canary=true canary-weight=100 allowlist-source-range=0.0.0.0/0,::/0
+  ingress main-3 three.example / red allowlist-source-range=0.0.0.0/0,::/0 proxy-body-size=1k
+  ingress new-3 three.example / blue canary=true canary-weight=100 whitelist-source-range=0.0.0.0/0,::/0 proxy-body-size=1m
+  ingress main-4 four.example / red
+  ingress new-4 four.example / blue canary=true canary-weight=100 configuration-snippet='deny all;'
+  ingress main-5 five.example / red modsecurity-snippet=x
+  ingress new-5 five.example / blue canary=true canary-weight=100
+  serve
+  assert_equal '403 red blue red 503' "$(for host in one two three four five; do who_answers $host.example /; done | xargs)"
+  head -c 1500 /dev/zero >"$dir/body"
+  assert_equal 413 "$(status three.example / --data-binary "@$dir/body")"
+  assert_contains "$(problems)" 'CanaryNotProtected: e2e/new-2: the canary gets no requests: its main Ingress has not the same allowlist-source-range'
+}
+
+@test "without a Service, or ready pods of it, the main Ingress serves; without those of its own, it is a 503" {
+  ingress main one.example / red
+  ingress new one.example / absent canary=true canary-weight=100
+  ingress main-2 two.example / absent
+  ingress new-2 two.example / blue canary=true canary-weight=100
+  serve
+  assert_equal 'red 503' "$({ who_answers one.example / && who_answers two.example /; } | xargs)"
+  assert_contains "$(problems)" 'ServiceNotFound: e2e/new: the canary gets no requests: Service e2e/absent does not exist'
+}
+
+@test "a pattern that could be slow or that no program reads is not used: requests with its header are the main Ingress's" {
+  ingress main one.example / red
+  ingress nested one.example / blue canary=true canary-by-header=A canary-by-header-pattern='(a+)+b' canary-weight=100
+  ingress main-2 two.example / red
+  ingress bad two.example / blue canary=true canary-by-header=A canary-by-header-pattern='[][**da?$&*' canary-by-cookie=c
+  ingress main-3 three.example / red
+  ingress quotes three.example / blue canary=true canary-by-header=A canary-by-header-pattern='x") { return 200 hacked; } if ($uri ~ "' canary-weight=100
+  serve
+  assert_equal 'blue red red red blue' "$({
+    who_answers one.example /
+    who_answers one.example / -H 'A: aab'
+    who_answers two.example / -H 'A: DoCanary' -b c=always
+    who_answers three.example / -H 'A: x'
+    who_answers three.example /
+  } | xargs)"
+  problems=$(problems)
+  for name in nested bad quotes; do assert_contains "$problems" "AnnotationRefused: e2e/$name: the canary gets no requests with its header"; done
+}
+
+@test "expressions for canary-by-header-pattern: what is allowed is quick" {
+  local id=0 value worst
+  for value in '(a|a)(a|a)(a|a)(a|a)b' '(a+)+' '(a*)*b' 'a*a*a*a*b' '(?=a)' '\1' 'a**' '[z-a]' '(a' 'a|a|a|a|a|a|a|a|a|a' "$(printf 'a%.0s' {1..257})"; do
+    id=$((id + 1))
+    ingress "main-$id" "no-$id.example" / red
+    ingress "no-$id" "no-$id.example" / blue canary=true canary-by-header=A "canary-by-header-pattern=$value"
+  done
+  local allowed=('[a-z]*[a-z]*[a-z]*\d' '.*.*(a|b|.)x' '(a|a|a)(a|a|a)(a|a|a)b' '.{1,64}.{1,64}.{1,64}[^a]' '(a|a|a|a|a)(a|a|a|a|a).*b')
+  for value in "${allowed[@]}"; do
+    id=$((id + 1))
+    ingress "main-$id" "yes-$id.example" / red
+    ingress "yes-$id" "yes-$id.example" / blue canary=true canary-by-header=A "canary-by-header-pattern=$value"
+  done
+  serve
+  problems=$(problems)
+  for id in {1..11}; do
+    assert_contains "$problems" ": e2e/no-$id: "
+    assert_equal red "$(who_answers "no-$id.example" / -H 'A: aaaa')"
+  done
+  refute_contains "$problems" e2e/yes-
+  worst=$(printf 'a%.0s' {1..64})
+  for id in {12..16}; do assert_equal red "$(who_answers "yes-$id.example" / -H "A: $worst" --max-time 1)"; done
+}
+
+@test "no value of these annotations becomes a directive: it is a problem, and the main Ingress serves" {
+  local bad=$'x"; } location /x { return 200 hacked; } #\n$uri{'
+  for name in canary-by-header canary-by-header-value canary-by-header-pattern canary-by-cookie canary-weight canary-weight-total affinity-canary-behavior; do
+    ingress "main-$name" "$name.example" / red
+    ingress "$name" "$name.example" / blue canary=true "$name=$bad"
+  done
+  ingress canary canary.example / red "canary=$bad"
+  serve
+  for name in canary canary-by-header canary-by-header-value canary-by-header-pattern canary-by-cookie canary-weight canary-weight-total affinity-canary-behavior; do
+    assert_equal red "$(who_answers "$name.example" /)"
+    assert_contains "$(problems)" "AnnotationRefused: e2e/$name: "
+    assert_equal red "$(who_answers "$name.example" /x)"
+  done
+}
+
+@test "affinity-canary-behavior: a client stays where its session began; with legacy, the rules count for each request" {
+  ingress main one.example / red affinity=cookie session-cookie-name=home
+  ingress new one.example / blue canary=true canary-by-header=Force canary-by-header-value=yes canary-weight=1
+  ingress main-2 two.example / red affinity=cookie session-cookie-name=home
+  ingress new-2 two.example / blue canary=true canary-by-header=Force canary-by-header-value=yes affinity-canary-behavior=legacy
+  serve
+  assert_equal blue "$(who_answers one.example / -H 'Force: yes' -c "$dir/blue")"
+  while [[ $(who_answers one.example / -c "$dir/red") != red ]]; do :; done
+  assert_equal blue=10 "$(tally 10 one.example / -b "$dir/blue")"
+  assert_equal red=5 "$(tally 5 one.example / -b "$dir/red" -H 'Force: yes')"
+  assert_equal '' "$(header set-cookie two.example / -H 'Force: yes')"
+  assert_equal red "$(who_answers two.example / -c "$dir/red-2")"
+  assert_equal blue "$(who_answers two.example / -b "$dir/red-2" -H 'Force: yes')"
+}
+
+@test "a canary of pods that speak TLS is spoken to like its main Ingress's" {
+  ingress main one.example / red:443 backend-protocol=HTTPS
+  ingress new one.example / blue:443 canary=true canary-by-header=Can
+  serve
+  assert_equal 'true true' "$({ pod_gets .tls one.example / && pod_gets .tls one.example / -H 'Can: always'; } | xargs)"
+  assert_equal blue "$(who_answers one.example / -H 'Can: always')"
+}

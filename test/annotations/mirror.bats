@@ -1,0 +1,81 @@
+# mirror-target: a Service gets a copy of each request.
+load words
+
+# Prints what the pod of Service auth was asked lately for a path, by a jq filter. (In the unit tier, all pods are one process.)
+copies() { # PATH FILTER
+  ask copies.example /last | jq -r --arg path "$1" "[.[]? | select(.uri == \$path and (.pod == \"auth\" or (.address | startswith(\"127.77.0.3:\"))))] | $2"
+}
+
+has_copy() { # PATH
+  [[ $(copies "$1" length) -gt 0 ]]
+}
+
+@test "mirror-target gets each request as it is, and the client gets the answer of the pod" {
+  ingress copies copies.example / auth
+  ingress all one.example / red 'mirror-target=http://auth.e2e.svc.cluster.local$request_uri'
+  ingress below two.example / red 'mirror-target=http://auth.e2e.svc:80/below/$request_uri' mirror-request-body=off
+  ingress fixed three.example / red mirror-target=https://auth.e2e.svc/fixed
+  serve
+  path="/$RANDOM$RANDOM/%2f?a=b&c"
+  assert_equal red "$(who_answers one.example "$path" -X PUT --data-binary 'the body' -H 'X-Original-URL: /evil' -H 'X-Own: 1')"
+  wait_for 10 has_copy "$path"
+  assert_equal 'PUT one.example the body null 1 one.example' "$(copies "$path" '.[0] | "\(.method) \(.host) \(.body) \(.header["X-Original-Url"]) \(.header["X-Own"][0]) \(.header["X-Forwarded-Host"][0])"')"
+  assert_equal 1 "$(copies "$path" length)"
+  assert_equal red "$(who_answers two.example "$path" --data-binary 'the body')"
+  wait_for 10 has_copy "/below$path"
+  assert_equal 'POST ' "$(copies "/below$path" '.[0] | "\(.method) \(.body)"')"
+  assert_equal 'the body' "$(pod_gets .body two.example "$path" --data-binary 'the body')"
+  assert_equal red "$(who_answers three.example "$path")"
+  wait_for 10 has_copy '/fixed?a=b&c'
+  assert_equal true "$(copies '/fixed?a=b&c' '.[0].tls')"
+  assert_equal '' "$(problems)"
+}
+
+@test "a mirror that does not answer, or is not there, harms no request, and no path of a client leads there" {
+  ingress slow one.example / red 'mirror-target=http://auth.e2e.svc/slow?seconds=9'
+  ingress slow-2 two.example / red mirror-target=http://auth.e2e.svc/drop
+  ingress absent three.example / red 'mirror-target=http://absent.e2e.svc$request_uri'
+  ingress port four.example / red 'mirror-target=http://auth.e2e.svc:99$request_uri'
+  serve
+  for host in one two three four; do assert_equal 'red red' "$({ who_answers $host.example / && who_answers $host.example / --data-binary x; } | xargs)"; done
+  assert_equal 'red 400' "$({ who_answers two.example /nginx-copies/1 && who_answers two.example / --request-target nginx-copies/1; } | xargs)"
+  problems=$(problems)
+  assert_contains "$problems" 'ServiceNotFound: e2e/absent: requests are not mirrored: Service e2e/absent does not exist'
+  assert_contains "$problems" 'ServicePortNotFound: e2e/port: requests are not mirrored: Service e2e/auth has no port 99'
+}
+
+@test "only Services of the same namespace are mirrored to, and no value becomes a directive" {
+  ingress copies copies.example / auth
+  ingress 'other/foreign' zero.example / red 'mirror-target=http://auth.e2e.svc$request_uri'
+  local id=0
+  for value in http://localhost/mirror https://test.env.com/\$request_uri 'http://127.0.0.1$request_uri' 'http://auth.e2e.svc.evil.example$request_uri' 'http://red.other.svc$request_uri' \
+    'http://auth.e2e.svc$request_uri;' 'http://auth.e2e.svc/"; } location /x { return 200 hacked; }' $'http://auth.e2e.svc/\nx' 'http://auth.e2e.svc/$uri' '{' '$request_uri'; do
+    id=$((id + 1))
+    ingress "mirror-$id" "mirror-$id.example" / red "mirror-target=$value"
+  done
+  ingress body body.example / red 'mirror-target=http://auth.e2e.svc/body' $'mirror-request-body=off;\n}'
+  serve
+  problems=$(problems)
+  for name in mirror-{1..11} body; do
+    assert_contains "$problems" "AnnotationRefused: e2e/$name: "
+    assert_equal '200 200' "$(statuses "$name.example"/{,x})"
+  done
+  path=/$RANDOM$RANDOM
+  assert_equal other/red "$(who_answers zero.example "$path")"
+  assert_equal red "$(who_answers body.example "$path" --data-binary 'the body')"
+  wait_for 10 has_copy /body
+  assert_equal 'the body' "$(copies /body '.[0].body')"
+  assert_equal 0 "$(copies "$path" length)"
+}
+
+@test "what is denied is not mirrored" {
+  ingress copies copies.example / auth
+  ingress denied one.example / red 'mirror-target=http://auth.e2e.svc$request_uri' denylist-source-range=0.0.0.0/0,::/0
+  ingress open two.example / red 'mirror-target=http://auth.e2e.svc$request_uri'
+  serve
+  path=/$RANDOM$RANDOM
+  assert_equal 403 "$(status one.example "$path")"
+  assert_equal 200 "$(status two.example "$path/open")"
+  wait_for 10 has_copy "$path/open"
+  assert_equal 0 "$(copies "$path" length)"
+}
