@@ -16,7 +16,7 @@ choose_features() { # <SNAPSHOT
   done
   mkdir -p "$features_in_use"
   for file in features feature-files; do
-    sed -E "/\"(features\/)?($unused)\"| ($unused)::/d" "$bin/lib/$file.jq" >"$features_in_use/$file.jq"
+    sed -E "/\"(features\/)?($unused)\"| (${unused//-/_})::/d" "$bin/lib/$file.jq" >"$features_in_use/$file.jq"
   done
   [[ -n $uses ]] || : >"$features_in_use/feature-files.jq"
   printf '%s\n' "$uses" >"$features_in_use/uses"

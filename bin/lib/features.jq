@@ -15,12 +15,18 @@
 # which no Ingress uses. Every line that names one can therefore go alone, and names only one. feature-files.jq lists
 # their files once more.
 import "features/access" as access;
+import "features/basic-auth" as basic_auth;
 import "features/directives" as directives;
+import "features/proxy-ssl" as proxy_ssl;
+import "features/satisfy" as satisfy;
 
 # output: [feature that this file has]
 def loaded: [
   "access",
+  "basic-auth",
   "directives",
+  "proxy-ssl",
+  "satisfy",
   "" ];
 
 # input: {features} / output: the same; an error if one of them is not loaded, since what it protects would be open
@@ -31,13 +37,18 @@ def all_loaded:
 # input: [answered claim, the oldest Ingress first] / output: the same, as the features change it
 def feature_claims($context; answer):
   ($context | all_loaded) as $_
-  | .;
+  | satisfy::claims($context)
+  | basic_auth::claims($context)
+  | proxy_ssl::claims($context)
+  ;
 
 # input: a location with .host and .set / output: directives for its block
 def feature_location:
   ""
   + access::location
+  + basic_auth::location
   + directives::location
+  + proxy_ssl::location
   ;
 
 # input: model / output: the same with what the features add

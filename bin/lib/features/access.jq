@@ -1,7 +1,8 @@
 # allowlist-source-range, denylist-source-range: who may use a path, by the address of the client; deny counts first.
 #
 # `allow` and `deny` of a location would switch off those of the http block. So variables say it: one for each list of
-# networks, which is 1 for the clients in it. Ingresses with the same list share it.
+# networks, which is 1 for the clients in it. Ingresses with the same list share it. With satisfy: any, a password lets in
+# as well (satisfy.jq).
 
 # input: model / output: the same with these variables, and the number of its lists in each element of options
 def model:
@@ -16,4 +17,4 @@ def model:
 def location:
   "return 403 \"This path is not open to your address, $remote_addr.\\n\";" as $turn_away
   | (if .set.deny then "if ($in_networks_\(.set.deny)) { \($turn_away) } " else "" end)
-  + (if .set.allow then "if ($in_networks_\(.set.allow) = \"\") { \($turn_away) } " else "" end);
+  + (if .set.allow and (.set.satisfy == "any" and .users | not) then "if ($in_networks_\(.set.allow) = \"\") { \($turn_away) } " else "" end);
