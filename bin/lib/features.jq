@@ -16,6 +16,7 @@
 # their files once more.
 import "features/access" as access;
 import "features/basic-auth" as basic_auth;
+import "features/client-certificates" as client_certificates;
 import "features/directives" as directives;
 import "features/proxy-ssl" as proxy_ssl;
 import "features/satisfy" as satisfy;
@@ -24,6 +25,7 @@ import "features/satisfy" as satisfy;
 def loaded: [
   "access",
   "basic-auth",
+  "client-certificates",
   "directives",
   "proxy-ssl",
   "satisfy",
@@ -39,12 +41,14 @@ def feature_claims($context; answer):
   ($context | all_loaded) as $_
   | satisfy::claims($context)
   | basic_auth::claims($context)
+  | client_certificates::claims($context)
   | proxy_ssl::claims($context)
   ;
 
 # input: a location with .host and .set / output: directives for its block
 def feature_location:
   ""
+  + client_certificates::location
   + access::location
   + basic_auth::location
   + directives::location
@@ -57,6 +61,7 @@ def with_features:
   else
     all_loaded
     | access::model
+    | client_certificates::model
     | .options as $options
     | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location else . end))
   end;
