@@ -939,6 +939,50 @@ has_status() { # STATUS PASSWORD HOST
   assert_equal 50 "$(grep -c '/secrets/users' "$dir/api.access")"
 }
 
+# Adds an Opaque Secret with an authority, or replaces it; the authority's key pair stays in FILE.crt and FILE.key.
+add_authority() { # NAMESPACE/NAME FILE
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=authority -keyout "$2.key" -out "$2.crt" 2>/dev/null
+  jq -n -c --arg name "$1" --arg version "$((RANDOM * 32768 + RANDOM))" --rawfile crt "$2.crt" '($name | split("/")) as [$namespace, $name]
+    | {kind: "Secret", apiVersion: "v1", metadata: {name: $name, namespace: $namespace, uid: "00000000-0002", resourceVersion: $version}, type: "Opaque", data: {"ca.crt": ($crt | @base64)}}' >"$api/new"
+  mv "$api/new" "$api/secret-${1/\//-}"
+}
+
+# Prints the status of a request on a connection of its own, which resumes the session in the file, if it is there.
+status_on() { # HANDSHAKE HOST VERSION [S_CLIENT_OPTION...]
+  local session=()
+  [[ ! -e $dir/session$3 ]] || session=(-sess_in "$dir/session$3")
+  { printf 'GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$2" && sleep 0.3; } |
+    openssl s_client -connect "127.0.0.1:$HTTPS_PORT" -servername "$1" -ign_eof "$3" "${session[@]}" "${@:4}" 2>/dev/null | tr -d '\r' | sed -n 's/^HTTP[^ ]* \([0-9]*\) .*/\1/p'
+}
+
+@test "a client's TLS session is resumed for no other host, nor after another authority of the same name has replaced its own" {
+  add_authority demo/ca "$dir/ca"
+  add_authority demo/other "$dir/other"
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=client -keyout "$dir/client.key" -out "$dir/client.csr" 2>/dev/null
+  openssl x509 -req -in "$dir/client.csr" -CA "$dir/ca.crt" -CAkey "$dir/ca.key" -CAcreateserial -days 1 -out "$dir/client.crt" 2>/dev/null
+  verified='rules: [{host: "%s.example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "apple", port: {number: 80}}}}]}}], annotations: {"nginx.ingress.kubernetes.io/auth-tls-secret": "%s"}'
+  # shellcheck disable=SC2059 # that is a format
+  printf "demo/x {$verified}\ndemo/y {$verified}\n" x ca y other >"$dir/rows"
+  ingresses_are <"$dir/rows"
+  go_live
+  for version in -tls1_2 -tls1_3; do
+    assert_equal 200 "$(status_on x.example x.example "$version" -cert "$dir/client.crt" -key "$dir/client.key" -sess_out "$dir/session$version")"
+    assert_equal 421 "$(status_on x.example y.example "$version")"
+    for host in x y; do
+      [[ $(status_on y.example "$host.example" "$version") != 200 ]]
+    done
+  done
+  add_authority demo/ca "$dir/next"
+  go_live
+  for version in -tls1_2 -tls1_3; do
+    wait_for 10 has_status_on 400 x.example x.example "$version" # an old worker may still take it
+  done
+}
+
+has_status_on() { # STATUS HANDSHAKE HOST VERSION
+  [[ $(status_on "${@:2}") == "$1" ]]
+}
+
 # --- redirects and HSTS
 
 @test "HTTP clients are sent to HTTPS where an annotation or the setting asks for it" {

@@ -68,22 +68,35 @@ def location:
       + "set $client_certificate \(if .set["auth-tls-pass-certificate-to-upstream"] then "$ssl_client_escaped_cert" else "\"\"" end); "
   else "" end;
 
+# input: {authority: FILE, depth} / output: directives of a server that verifies clients; $numbers are those of the variables for its certificate
+#
+# A client that comes back resumes its TLS session, in which it counts as verified: not by the authority of before, if
+# another has taken its place since. nginx compares, among other things, the text of ssl_certificate (see
+# ngx_ssl_session_id_context), so that names the authority's file, in a variable that is always empty: the handshake has no
+# query. Before 1.27.4, nginx would also take the session of another host; without the cache and the tickets it does not.
+def verifying($numbers):
+  "\($ENV.STATE_DIR)/keys" as $keys
+  | (.authority | gsub("[^A-Za-z0-9]"; "_")) as $name
+  | (($numbers[] | "$certificate_\(.)") | "    ssl_certificate \($keys)/${arg_\($name)}\(.);", "    ssl_certificate_key \($keys)/\(.);"),
+    "    ssl_client_certificate \("\($keys)/\(.authority)" | string);",
+    "    ssl_verify_client optional_no_ca; # the locations decide",
+    "    ssl_verify_depth \(.depth);",
+    "    ssl_session_cache off;",
+    "    ssl_session_tickets off;";
+
 # input: model / output: the same; the servers of these hosts verify clients, and pods are told the result
 #
 # Of namespaces that share a host, one counts: the first by name. (`claims` decides among Ingresses of one namespace.)
 #
 # For gRPC, nginx's table of headers is so small that it warns about these. So they are there only if they are needed.
 def model:
-  .servers |= map(
+  (if any(.certificates[]?; .files | length > 1) then [1, 2] else [1] end) as $numbers
+  | .servers |= map(
     ([.locations[] | select(.client)] | sort_by(.ingress)[0]) as $first
     | if $first == null then .
       else
         .locations |= map(if .client and .client != $first.client then closed("Ingress \($first.ingress) verifies the clients of this host by another authority") | del(.options) else . end)
-        | .own_tls = true
-        | .lines += [
-            "    ssl_client_certificate \("\($ENV.STATE_DIR)/keys/\($first.client.authority)" | string);",
-            "    ssl_verify_client optional_no_ca; # the locations decide",
-            "    ssl_verify_depth \($first.client.depth);"]
+        | .lines += [$first.client | verifying($numbers)]
       end)
   | [.servers[].locations[] | select(.client and .options)] as $asking
   | .lines += [
