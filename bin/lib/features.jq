@@ -39,6 +39,7 @@ def all_loaded:
 # input: [answered claim, the oldest Ingress first] / output: the same, as the features change it
 def feature_claims($context; answer):
   ($context | all_loaded) as $_
+  | .
   | satisfy::claims($context)
   | basic_auth::claims($context)
   | client_certificates::claims($context)

@@ -859,6 +859,7 @@ has_status() { # STATUS PASSWORD HOST
   wait_for 25 has_status 200 second one.example # one that is missing is asked for more rarely
   : >"$api/forbidden-users"
   wait_for 12 has_status 503 second one.example
+  wait_for 10 polled_since "$(($(metric polls_total) + 2))" # one that is stopped before it has proved what it reloaded goes back to what was
   stop_controller
   start_controller # with what is in STATE_DIR, as in a container that was restarted
   assert_equal 503 "$(status_with second one.example)"
