@@ -51,16 +51,16 @@ def certificate_directives:
   "    ssl_certificate \($ENV.STATE_DIR)/keys/$certificate_\(.);",
   "    ssl_certificate_key \($ENV.STATE_DIR)/keys/$certificate_\(.);";
 
-# input: the name of an upstream / output: the name under which its Service has a certificate, if it has one
+# input: a location with an upstream / output: the name for which its pods have a certificate; as a rule, the Service's
 def service_name:
-  split(".")[:2] | join(".") + ".svc" | string;
+  .tls_name // (.upstream | split(".")[:2] | join(".") + ".svc") | string;
 
 # input: a location with an upstream / output: the directives that pass a request on, by the protocol that the pods speak
 def pass:
   .upstream as $name | (.target // ($name | harmless)) as $to # .target: a variable that has the name
-  | if .protocol == "HTTPS" then "proxy_ssl_name \($name | service_name); proxy_pass \"https://\($to)\";"
+  | if .protocol == "HTTPS" then "proxy_ssl_name \(service_name); proxy_pass \"https://\($to)\";"
     elif .protocol == "GRPC" then "grpc_pass \"grpc://\($to)\";"
-    elif .protocol == "GRPCS" then "grpc_ssl_name \($name | service_name); grpc_pass \"grpcs://\($to)\";"
+    elif .protocol == "GRPCS" then "grpc_ssl_name \(service_name); grpc_pass \"grpcs://\($to)\";"
     else "proxy_pass \"http://\($to)\";"
     end;
 

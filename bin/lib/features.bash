@@ -5,18 +5,18 @@
 # shellcheck shell=bash disable=SC2154 # bin is of settings, features_in_use of the loop
 
 # Lets them read these files of lib without the lines of the features that the snapshot does not use. (If one were missing,
-# they would fail: what it protects is never open.)
+# they would fail: what it protects is never open. The names of jq have "_" where those of files have "-".)
 choose_features() { # <SNAPSHOT
   local uses file name unused=-
   uses=$(grep -o '"uses":\["[^]]*' | sort -u) || true # none
   [[ ! -e $features_in_use/uses || $uses != "$(<"$features_in_use/uses")" ]] || return 0
   for file in "$bin"/lib/features/*.jq; do
     name=${file##*/} name=${name%.jq}
-    [[ $uses == *"\"$name\""* ]] || unused+="|${name//-/[-_]}" # jq has no "-" in names
+    [[ $uses == *"\"$name\""* ]] || unused+="|$name"
   done
   mkdir -p "$features_in_use"
   for file in features feature-files; do
-    sed -E "/\"(features\/)?($unused)\"| ($unused)::/d" "$bin/lib/$file.jq" >"$features_in_use/$file.jq"
+    sed -E "/\"(features\/)?($unused)\"| (${unused//-/_})::/d" "$bin/lib/$file.jq" >"$features_in_use/$file.jq"
   done
   [[ -n $uses ]] || : >"$features_in_use/feature-files.jq"
   printf '%s\n' "$uses" >"$features_in_use/uses"

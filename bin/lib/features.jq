@@ -19,8 +19,10 @@
 import "features/access" as access;
 import "features/affinity" as affinity;
 import "features/balancing" as balancing;
+import "features/basic-auth" as basic_auth;
 import "features/buffers" as buffers;
 import "features/canary" as canary;
+import "features/client-certificates" as client_certificates;
 import "features/cors" as cors;
 import "features/directives" as directives;
 import "features/errors" as errors;
@@ -28,17 +30,21 @@ import "features/external-auth" as external_auth;
 import "features/headers" as headers;
 import "features/mirror" as mirror;
 import "features/proxy_redirect" as proxy_redirect;
+import "features/proxy-ssl" as proxy_ssl;
 import "features/rates" as rates;
 import "features/redirects" as redirects;
 import "features/rewrite" as rewrite;
+import "features/satisfy" as satisfy;
 
 # output: [feature that this file has]
 def loaded: [
   "access",
   "affinity",
   "balancing",
+  "basic-auth",
   "buffers",
   "canary",
+  "client-certificates",
   "cors",
   "directives",
   "errors",
@@ -46,9 +52,11 @@ def loaded: [
   "headers",
   "mirror",
   "proxy_redirect",
+  "proxy-ssl",
   "rates",
   "redirects",
   "rewrite",
+  "satisfy",
   "" ];
 
 # input: {features} / output: the same; an error if one of them is not loaded, since what it protects would be open
@@ -62,8 +70,12 @@ def feature_claims($context; answer):
   | .
   | redirects::claims($context)
   | canary::claims($context)
+  | satisfy::claims($context)
+  | basic_auth::claims($context)
+  | client_certificates::claims($context)
   | affinity::claims($context)
   | balancing::claims($context)
+  | proxy_ssl::claims($context)
   | canary::upstreams(answer) # of the same kind as the main Ingress's, so it comes after all that change that
   | mirror::claims($context; answer)
   | external_auth::claims($context; answer)
@@ -75,13 +87,16 @@ def feature_claims($context; answer):
 # input: a location with .host and .set / output: directives for its block
 def feature_location:
   ""
+  + client_certificates::location
   + access::location
   + cors::location
   + headers::location
   + redirects::location
   + affinity::location
   + canary::location
+  + basic_auth::location
   + external_auth::location
+  + proxy_ssl::location
   + directives::location
   + errors::location
   + rates::location
@@ -100,6 +115,7 @@ def with_features:
     | affinity::model
     | balancing::model
     | canary::model
+    | client_certificates::model
     | cors::model
     | external_auth::model
     | headers::model

@@ -1,4 +1,4 @@
-# What key pairs are worth, by what openssl and nginx say of them.
+# What key pairs, and certificates of authorities, are worth, by what openssl and nginx say of them.
 #
 # input:  lines (jq -n -R) with tabs between: ID, what openssl reads in the certificate, the public key that belongs to
 #         the private one, why nginx rejects the pair. "over" instead of such a text: the program took too long for it
@@ -34,9 +34,12 @@ def algorithm:
     else {reason: "KeyRefused", message: "its key is neither RSA with 2048 to 4096 bits nor ECDSA with P-256, P-384 or P-521, each named, not described"}
     end;
 
-# input: {certificate, key, rejection} / output: a fact
-def examine:
-  if .certificate == "over" or .key == "over" or .rejection == "over" then
+# input: {certificate, key, rejection} / output: a fact; $id says of what
+def examine($id):
+  def rejected: .rejection | found("routines:[^:]*:([^:)]+)") // "see its log";
+  if ($id | endswith(".ca.pem")) and .rejection != "over" then
+    if .rejection == "" then {} else {reason: "AuthorityInvalid", message: "nginx rejects its ca.crt: \(rejected)"} end
+  elif .certificate == "over" or .key == "over" or .rejection == "over" then
     {reason: "KeyPairRefused", message: "to examine it takes more time or memory than a key pair may take: make another one"}
   elif .certificate == "" then
     {reason: "CertificateInvalid", message: "its tls.crt begins with a certificate that openssl cannot read"}
@@ -53,13 +56,13 @@ def examine:
       elif ($names | length) > 500 then
         {reason: "KeyPairRefused", message: "its certificate has more than 500 names"}
       elif .rejection != "" then
-        {reason: "KeyPairRefused", message: "nginx rejects it: \(.rejection | found("routines:[^:]*:([^:)]+)") // "see its log")"}
+        {reason: "KeyPairRefused", message: "nginx rejects it: \(rejected)"}
       else
         $algorithm + {names: $names, notAfter: (.certificate | found("\\AnotAfter=([0-9: Z-]+)") // "")}
       end
   end;
 
 ([$found | split("\n")[] | fromjson? | .id | values | {(.): true}] | add // {}) as $present
-| (reduce (inputs | split("\t")) as [$id, $certificate, $key, $rejection] ({}; .[$id] = ({$certificate, $key, $rejection} | examine))) as $new
+| (reduce (inputs | split("\t")) as [$id, $certificate, $key, $rejection] ({}; .[$id] = ({$certificate, $key, $rejection} | examine($id)))) as $new
 | ($facts[0] // {} | with_entries(select($present[.key]))) + $new,
   ($new | to_entries[] | select(.value.reason | not) | "use \(.key)")

@@ -175,7 +175,7 @@ def location($ready):
 | if .[-1].whole then . else error("the snapshot is not whole") end
 | . as $lines
 | ([.[] | select(.terminating) | {(.terminating): true}] | add // {}) as $terminating
-| ([.[] | select(.certificate) | {(.certificate): (.names |= (. // [] | map({(.): true}) | add // {}))}] | add // {}) as $secrets
+| ([.[] | select(.certificate) | {((if .use then "\(.use) " else "" end) + .certificate): (.names |= (. // [] | map({(.): true}) | add // {}))}] | add // {}) as $secrets
 | ([.[] | select(.service and (.slice | not)) | {(.service): .}] | add // {}) as $services
 | ([.[] | select(.slice)] | sort_by(.slice) | group_by(.service) | map({(.[0].service): .}) | add // {}) as $slices
 

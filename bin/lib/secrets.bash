@@ -9,7 +9,7 @@
 # A new digest of the Ingresses may name other Secrets. The file is empty if none of them names one.
 note_wanted_secrets() {
   rm -f "$folder/listed"
-  grep -m 1 -o '"secretName":"' "$folder/digest/ingresses" >"$folder/wanted-secrets" ||
+  grep -m 1 -oE '"(secretName|auth-secret|auth-tls-secret|proxy-ssl-secret)":"' "$folder/digest/ingresses" >"$folder/wanted-secrets" ||
     (($? == 1)) # which means that there is none
 }
 
@@ -46,7 +46,7 @@ list_secrets() {
 }
 
 print_list() { # TIME
-  local found=$keys/found facts=$keys/facts.json files=("$keys"/*.pem)
+  local found=$keys/found facts=$keys/facts.json files=("$keys"/*.{pem,htpasswd})
   [[ -n $edition ]] || found=/dev/null facts=/dev/null
   jq -n -R -r -c -L "$bin/lib" -f "$bin/lib/secrets.jq" "$found" --arg print list --arg now "$1" --arg asked '' --argjson uptime 0 \
     --rawfile claims "$folder/digest/ingresses" --arg default "$DEFAULT_TLS_SECRET" --arg namespace "$WATCH_NAMESPACE" \

@@ -1,22 +1,25 @@
-# The Secrets that our Ingresses name for TLS: which to look at, and what fetch says of each.
+# The Secrets that our Ingresses name, in spec.tls and in annotations: which to look at, and what fetch says of each.
 #
-# input:  lines (jq -n -R); if $print is "pairs": the items of a SecretList, one on each line; or the Secret $asked
+# input:  lines (jq -n -R); if $print is "pairs": the items of a SecretList, one on each line; or Secrets with their names
 #         otherwise lines that "pairs" has printed after the word "found"
-# args:   $print: "pairs", "others", "settled" or "list"; $asked: "namespace/name" of the one Secret that was read by its name
+# args:   $print: "pairs", "others", "settled" or "list"; $asked: "named" if before each Secret there is its name, "namespace/name "
 #         $claims: the digest of the Ingresses; $default: a Secret that is wanted too; $namespace: the only one, or ""
 #         $found: what was found so far (lines); $facts: [what is known of the key pairs] (keypairs.jq)
 #         $times: lines "SECONDS NAMESPACE/NAME", when Secrets were last asked for by name; $uptime: the seconds now
 #         $files: the names of the key files that are there; $now: the time, as the facts have it
-# output: "pairs":  "found {certificate: "namespace/name", id, size}" for a Secret that is wanted; instead of id and size,
-#                   {reason, message} if it cannot be used, or {missing: true};
-#                   "pair NUMBER ID PEM" if its key pair is to be examined, "restore 0 ID PEM" if that was done and its file is gone.
-#                   In the PEM, commas are the ends of lines; "more" if there are too many for one round
+# output: "pairs":  "found {certificate: "namespace/name", use, id, size}" for each use of a Secret that is wanted (named.jq;
+#                   without "use": as a pair; "*": as anything); instead of id and size, {reason, message} if it cannot be used,
+#                   or {missing: true}. The id is the name of its file;
+#                   "pair NUMBER ID TEXT" if that is to be examined, "restore 0 ID TEXT" if it need not be, and is not there.
+#                   In the text, commas are the ends of lines; "more" if there are too many for one round
 #         "others": what to do about the wanted Secrets that were not found: "ask NAMESPACE/NAME" reads one by its name,
 #                   "asked SECONDS NAMESPACE/NAME" and "found ..." are what is known of one that was asked not long ago;
 #                   "more" if there are too many for one round
 #         "settled": the same lines, but of a Secret whose new key pair was not examined yet that of before
 #         "list":   "NUMBER TIME": how many of the Secrets have not been read yet, and until when the list is valid;
 #                   then the lines that bin/certificates describes
+include "passwords";
+include "named";
 include "items";
 include "allow";
 
@@ -34,8 +37,10 @@ def largest_namespace: 16000000;
 # What is written before it is examined.
 def pairs_a_round: 50;
 
-# Each is a kubectl.
-def asked_a_round: 8;
+# How many are asked for in a round, and how often. One that is missing takes a kubectl (see certificates); one that serves
+# is asked for at each look, because its passwords may have changed.
+def missing_a_round: 8;
+def serving_a_round: 100;
 def seconds_before_asked_again: 10;
 def asked_a_namespace: 50;
 
@@ -44,14 +49,16 @@ def asked_a_namespace: 50;
 # input: text / output: its lines
 def lines: split("\n")[] | select(. != "");
 
-# output: {"namespace/name": true, ...}
+# output: {"namespace/name": [use, ...], ...}
 def wanted:
   [ ( $claims | lines | fromjson | select(.ingress)
       | (.ingress | split("/")[0]) as $of
-      | .tls[].secretName | select(is_name) | "\($of)/\(.)" ),
-    ($default | select(. != ""))
+      | (.tls[].secretName | select(is_name) | {secret: "\($of)/\(.)", use: "pair"}),
+        (.options.set // {} | uses($of)) ),
+    ($default | select(. != "") | {secret: ., use: "pair"})
   ]
-  | map(select($namespace == "" or startswith("\($namespace)/")) | {(.): true}) | add // {};
+  | map(select($namespace == "" or (.secret | startswith("\($namespace)/"))))
+  | group_by(.secret) | map({(.[0].secret): (map(.use) | unique)}) | add // {};
 
 # --- pairs
 
@@ -60,14 +67,16 @@ def refused($reason; $message): {$reason, $message};
 
 # input: a Secret's line / output: its "namespace/name", even if jq cannot read it all
 def key_of_line:
-  if $asked != "" then $asked
-  else .[:1000] | capture("\\A\\{\"metadata\":\\{\"name\":\"(?<name>[-a-z0-9.]+)\".*?\"namespace\":\"(?<namespace>[-a-z0-9]+)\"") // {} | "\(.namespace)/\(.name)"
-  end;
+  .[:1000] | capture("\\A\\{\"metadata\":\\{\"name\":\"(?<name>[-a-z0-9.]+)\".*?\"namespace\":\"(?<namespace>[-a-z0-9]+)\"") // {} | "\(.namespace)/\(.name)";
 
-# input: a Secret / output: the name of its file, which differs for each Secret and after each change
-def id:
+# input: a Secret / output: the name of its file, which differs for each Secret and use, and after each change
+def id($use):
   "\(.metadata.uid)-\(.metadata.resourceVersion)"
-  | select(test("\\A[0-9a-f-]{1,64}\\z"));
+  | select(test("\\A[0-9a-f-]{1,64}\\z"))
+  | . + {pair: ".pem", ca: ".ca.pem", "auth-file": ".file.htpasswd", "auth-map": ".map.htpasswd"}[$use];
+
+# input: an id / output: whether openssl and nginx must examine what is in the file. Passwords are examined here.
+def needs_examination: endswith(".pem");
 
 # input: text / output: the PEM blocks of a kind, which has only the characters of base64
 def blocks($kind):
@@ -81,7 +90,10 @@ def blocks($kind):
 def is_clear:
   test("\\A-----BEGIN [A-Z ]*-----[ \\t\\r]*\\n(?:M[A-Za-z0-9+/]{2}CAQ[A-H]|MI[A-Za-z0-9+/]{2}AgE[AB]|MII[A-Za-z0-9+/]{3}IBA[A-Za-f])");
 
-# input: a Secret / output: {id, pem}, or why it cannot be used
+# input: text with PEM blocks / output: the same with commas for the ends of lines
+def in_one_line: split("\r") | join("") | split("\n") | join(",");
+
+# input: a Secret / output: {text}, or why it cannot be used
 #
 # openssl and nginx get nothing but certificates and one clear private key. They would read much more: above all a key
 # that is encrypted so that it takes minutes to find out that no passphrase fits.
@@ -98,48 +110,84 @@ def key_pair:
     elif $keys == [] then refused("PrivateKeyInvalid"; "its tls.key holds no private key in PEM form")
     elif $keys[0] | length > 8192 then refused("KeyPairRefused"; "its private key is larger than 8 KiB, which no key needs that is served")
     elif $keys[0] | is_clear | not then refused("PrivateKeyInvalid"; "what its tls.key calls a private key is none, or an encrypted one")
-    elif [id] == [] then refused("ObjectUnreadable"; "it has no uid or resourceVersion")
-    else {id: id, pem: ([$certificates[], $keys[0]] | join("\n") | split("\r") | join("") | split("\n") | join(","))}
+    else {text: ([$certificates[], $keys[0]] | join("\n") | in_one_line)}
     end;
 
-# input: a Secret's line / output: {certificate, id, size, pem}, or {certificate, reason, message}; nothing if nobody wants it
+# input: a Secret / output: the same of the authorities in its ca.crt; and whether it has a pair, too
+def authorities:
+  ([.data["tls.crt", "tls.key"] | values | select(. != "")] != []) as $pair
+  | (.data["ca.crt"] // "" | @base64d) as $crt
+  | ($crt | blocks("(?:X509 |TRUSTED )?CERTIFICATE")) as $certificates
+  | if $certificates == [] then refused("AuthorityMissing"; "its ca.crt holds no certificate in PEM form")
+    elif ($certificates | length) < ([$crt | scan("-----BEGIN [A-Z0-9 ]*CERTIFICATE-----")] | length) then
+      refused("AuthorityInvalid"; "a certificate in its ca.crt is cut, or not in PEM form")
+    elif .data["ca.crl"] then refused("AuthorityRefused"; "it has a ca.crl, and lists of what is revoked are not possible here")
+    else {text: ($certificates | join("\n") | in_one_line)}
+    end
+    | . + {$pair};
+
+# input: a Secret / output: {id, size, text} of what it is wanted for, or {reason, message}
+def used($use):
+  ([.data | {pair: .["tls.crt", "tls.key"], ca: .["ca.crt"], "auth-file": .auth, "auth-map": tojson}[$use] | strings | length] | add // 0) as $size
+  | if [id($use)] == [] then refused("ObjectUnreadable"; "it has no uid or resourceVersion")
+    elif $use == "pair" and $size > largest_pair then refused("KeyPairRefused"; "its tls.crt and tls.key are larger than 64 KiB")
+    elif $use == "pair" then {id: id($use), $size} + key_pair
+    elif $use == "ca" and $size > largest_pair then refused("AuthorityRefused"; "its ca.crt is larger than 64 KiB")
+    elif $use == "ca" then {id: id($use), $size} + authorities
+    else {id: id($use), $size} + passwords($use)
+    end
+  | if .reason then del(.id, .size) else . end;
+
+# input: "namespace/name" of a Secret / output: for each use, if it is wanted, a line with what `value` gives
+def for_each_use($wanted; value):
+  . as $certificate
+  | $wanted[$certificate][]? as $use
+  | {$certificate} + if $use == "pair" then {} else {$use} end + ($use | value);
+
+# input: {name, line} of a Secret / output: {certificate, use, id, size, text}, or {certificate, use, reason, message}; nothing if nobody wants it
 def looked_at($wanted):
-  . as $line
-  | if length > largest_secret then
-      key_of_line | select($wanted[.]) | {certificate: ., reason: "KeyPairRefused", message: "it is larger than 256 KiB"}
+  .name as $name
+  | .line as $line
+  | def as_it_says: $name // ($line | key_of_line);
+    if $line | length > largest_secret then
+      as_it_says | for_each_use($wanted; refused("KeyPairRefused"; "it is larger than 256 KiB"))
     else
-      read_item
+      $line
+      | read_item
       | if has("object") | not then
-          $line | key_of_line | select($wanted[.]) | {certificate: ., reason: "ObjectUnreadable", message: "it is nested too deeply to be read"}
-        elif (.object | type) != "object" or (.object.metadata.name | type) != "string" or ($asked != "" and (.object | .kind != "Secret" or key != $asked)) then
+          as_it_says | for_each_use($wanted; refused("ObjectUnreadable"; "it is nested too deeply to be read"))
+        elif (.object | type) != "object" or (.object.metadata.name | type) != "string" or ($name and (.object | .kind != "Secret" or key != $name)) then
           error("an item of the list is no Secret")
         else
-          .object
-          | select($wanted[key])
-          | ([.data["tls.crt", "tls.key"] | length] | add) as $size
-          | {certificate: key} + if $size > largest_pair then refused("KeyPairRefused"; "its tls.crt and tls.key are larger than 64 KiB") else key_pair end
-          | if .id then . + {$size} else . end
+          .object as $secret
+          | $secret | key
+          | for_each_use($wanted; . as $use | $secret | used($use))
         end
     end;
 
-# input: {certificate, id, size, pem} / output: what to do about its key pair. $number is how many of its namespace come first.
+# input: {id, text} / output: what to do about it. $number is how many of its namespace come first.
 def order($present; $number):
   $facts[0][.id] as $fact
-  | if $fact.reason or ($fact and $present["\(.id).pem"]) then empty
-    elif $fact then "restore 0 \(.id) \(.pem)"
+  | if $fact.reason or ($present[.id] and ($fact or (.id | needs_examination | not))) then empty
+    elif $fact or (.id | needs_examination | not) then "restore 0 \(.id) \(.text)"
     elif $number > pairs_a_round then "more"
-    else "pair \($number) \(.id) \(.pem)"
+    else "pair \($number) \(.id) \(.text)"
     end;
 
 # output: {namespace: the bytes of its key pairs so far, ...}
 def sizes:
   reduce ($found | lines | fromjson | select(.size)) as $it ({}; .[$it.certificate | split("/")[0]] += $it.size);
 
-# output: each line of the list; or the only one of the answer that should be a Secret
+# output: {line} of each item of the list; or {name, line} of each Secret that was asked for by name, if it is there
 def items:
-  if $asked == "" then inputs
-  else [inputs] | if length == 1 then .[0] else error("the answer is no Secret") end
-  end;
+  inputs
+  | if $asked == "" then {line: .}
+    else
+      select(. != "")
+      | (index(" ") // 0) as $at
+      | {name: .[:$at], line: .[$at + 1:]}
+      | select(.line != "-")
+    end;
 
 def pairs:
   wanted as $wanted
@@ -148,12 +196,12 @@ def pairs:
       ($it.certificate | split("/")[0]) as $of
       | .bytes[$of] += ($it.size // 0)
       | .orders = []
-      | if $it.pem | not then .found = $it
+      | if $it.text | not then .found = $it
         elif .bytes[$of] > largest_namespace then
-          .found = {certificate: $it.certificate} + refused("KeyPairRefused"; "the key pairs of namespace \($of) have more than 12 MB: this one is too much")
+          .found = ($it | {certificate} + if .use then {use} else {} end) + refused("KeyPairRefused"; "the key pairs of namespace \($of) have more than 12 MB: this one is too much")
         else
-          .found = ($it | {certificate, id, size})
-          | (if $facts[0][$it.id] then . else .new[$of] += 1 end)
+          .found = ($it | del(.text))
+          | (if $facts[0][$it.id] or ($it.id | needs_examination | not) then . else .new[$of] += 1 end)
           | .new[$of] as $number
           | .orders = [$it | order($present; $number)]
         end;
@@ -161,70 +209,79 @@ def pairs:
 
 # --- others
 
-# input: [{name, it: what is known of it, time: when it was asked for}] / output: what to do about them
+# input: a line that was found / output: whether it is what is there to use; $present are the files
+def serves($present): .id != null and ($facts[0][.id].reason | not) and $present[.id];
+
+# input: [{name, its: what is known of its uses, time: when it was asked for, serves}] / output: what to do about them
 #
 # The namespaces take turns. Those that nobody has asked for come first, and then those that were asked longest ago.
 def due:
-  map(select(.time == null or $uptime - .time >= seconds_before_asked_again)) as $due
-  | ( $due | group_by(.name | split("/")[0])
-      | [.[] | sort_by(.time // -1) | to_entries[] | .value + {number: .key}] | sort_by([.number, .time // -1]) ) as $due
-  | ($due[:asked_a_round] | map({(.name): true}) | add // {}) as $ask
-  | (select(any($due[asked_a_round:][]; .time == null)) | "more"),
+  def turns: group_by(.name | split("/")[0]) | [.[] | sort_by(.time // -1) | to_entries[] | .value + {number: .key}] | sort_by([.number, .time // -1]);
+  (map(select(.time and .serves)) | turns) as $serving
+  | (map(select(.time == null or ((.serves | not) and $uptime - .time >= seconds_before_asked_again))) | turns) as $missing
+  | ($serving[:serving_a_round] + $missing[:missing_a_round] | map({(.name): true}) | add // {}) as $ask
+  | (select(any($missing[missing_a_round:][]; .time == null)) | "more"),
     ( .[]
       | if $ask[.name] then "ask \(.name)"
-        elif .it then "asked \(.time) \(.name)", "found \(.it | tojson)"
+        elif .time then "asked \(.time) \(.name)", "found \(.its[] | tojson)"
         else empty
         end );
 
 # input: none / output: what to do about the wanted Secrets that no line of the input is about
 #
-# One whose key file is gone counts as one that nobody has asked for.
+# One that is wanted for another use, too, or whose file is gone, counts as one that nobody has asked for.
 def others:
   ([inputs | fromjson | {(.certificate): true}] | add // {}) as $there
-  | ([$found | lines | fromjson | {(.certificate): .}] | add // {}) as $known
+  | ([$found | lines | fromjson] | group_by(.certificate) | map({(.[0].certificate): .}) | add // {}) as $known
   | ([$times | lines | split(" ") | {(.[1]): (.[0] | tonumber)}] | add // {}) as $times
   | ($files | [lines | {(.): true}] | add // {}) as $present
-  | [wanted | keys[] | select($there[.] | not)] | group_by(split("/")[0])
+  | wanted as $wanted
+  | [$wanted | keys[] | select($there[.] | not)] | group_by(split("/")[0])
   | (.[][asked_a_namespace:][]
-     | {certificate: .} + refused("LimitExceeded"; "its namespace names more than \(asked_a_namespace) Secrets that are missing, or not of type kubernetes.io/tls")
+     | {certificate: ., use: "*"} + refused("LimitExceeded"; "its namespace names more than \(asked_a_namespace) Secrets that are missing, or not of type kubernetes.io/tls")
      | "found \(tojson)"),
     ( [ .[][:asked_a_namespace][]
-        | $known[.] as $it
-        | {name: ., $it, time: (if $it and ($it.id == null or $facts[0][$it.id].reason or $present["\($it.id).pem"]) then $times[.] else null end)} ]
+        | ($known[.] // []) as $its
+        | ([$its[] | .use // "pair"]) as $uses
+        | {name: ., $its, serves: ($its != [] and all($its[]; serves($present))),
+           time: (if ($uses == ["*"] or $wanted[.] - $uses == []) and all($its[]; .id == null or $facts[0][.id].reason or $present[.id]) then $times[.] else null end)} ]
       | due );
 
 # --- settled
 
-# input: {certificate, id} / output: the same; or what was found before, if only that was examined so far
+# input: {certificate, use, id} / output: the same; or what was found before, if only that was examined so far
 #
 # So a host keeps the certificate that it has until the next one is known.
 def settled:
-  ([$found | lines | fromjson | select($facts[0][.id // ""]) | {(.certificate): .}] | add // {}) as $before
+  ([$found | lines | fromjson | select($facts[0][.id // ""]) | {(key_of_use): .}] | add // {}) as $before
   | inputs | fromjson
-  | if .id and ($facts[0][.id] | not) then $before[.certificate] // . else . end
+  | if .id and (.id | needs_examination) and ($facts[0][.id] | not) then $before[key_of_use] // . else . end
   | tojson;
 
 # --- list
 
-# input: {certificate, id} of a Secret / output: its line
-def certificate($present):
-  $facts[0][.id] as $fact
-  | {certificate}
-    + if $fact == null or ($fact.reason == null and ($present["\(.id).pem"] | not)) then refused("SecretNotReady"; "its key pair is being examined, for some seconds")
+# input: {certificate, use, id} of a Secret / output: its line
+def line($present):
+  (if .id | needs_examination then $facts[0][.id] else {} end) as $fact
+  | del(.id, .size)
+    + if $fact == null or ($fact.reason == null and ($present[.id] | not)) then refused("SecretNotReady"; "its key pair is being examined, for some seconds")
       elif $fact.reason then $fact
-      elif $fact.notAfter <= $now then refused("CertificateExpired"; "its certificate expired at \($fact.notAfter)")
-      else $fact + {file: "\(.id).pem"}
+      elif $fact.notAfter and $fact.notAfter <= $now then refused("CertificateExpired"; "its certificate expired at \($fact.notAfter)")
+      else $fact + {file: .id}
       end;
 
 def list:
-  ([inputs | fromjson | {(.certificate): .}] | add // {}) as $found
+  ([inputs | fromjson | {(key_of_use): .}] | add // {}) as $found
   | ($files | [lines | {(.): true}] | add // {}) as $present
-  | [ wanted | keys[]
-      | $found[.] as $it
-      | if $it == null then {certificate: .} + refused("SecretNotReady"; "it has not been read yet")
+  | [ wanted
+      | to_entries[]
+      | .value[] as $use
+      | ({certificate: .key} + if $use == "pair" then {} else {$use} end) as $head
+      | ($found[$head | key_of_use] // $found["* \(.key)"]) as $it
+      | if $it == null then $head + refused("SecretNotReady"; "it has not been read yet")
         elif $it.missing then empty
-        elif $it.reason then $it
-        else $it | certificate($present)
+        elif $it.reason then ($it | del(.use)) + $head
+        else $it | line($present)
         end ]
   | "\(map(select(.message == "it has not been read yet")) | length) \([.[].notAfter // empty] | min // "9999")",
     (.[] | tojson);

@@ -49,6 +49,14 @@ who_answers() { # HOST PATH [CURL_OPTION...]
   esac
 }
 
+# Prints the certificate of the pod of Service red. It is for pod.example, and signed by itself.
+pod_certificate() {
+  local address
+  address=$(kubectl -n e2e get service red -o jsonpath='{.spec.clusterIP}')
+  # shellcheck disable=SC2016 # $1 is for the shell in the pod
+  kubectl -n bash-ingress exec "$(controller_pods | head -n 1)" -- bash -c 'openssl s_client -connect "$1:443" </dev/null 2>/dev/null | openssl x509' _ "$address"
+}
+
 # Prints the problems that the live configuration has, a line for each.
 problems() {
   kubectl -n bash-ingress exec "$(controller_pods | head -n 1)" -- jq -r '.problems[] | "\(.reason): \(.ingress): \(.message)"' /tmp/bash-ingress/live/model.json

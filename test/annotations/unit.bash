@@ -34,8 +34,49 @@ cluster_with_pods() { # [OBJECT...]
       }' /dev/null "$@"
 }
 
+# Where a test has made a Secret, the lists and Secrets are read by the real fetch, from an API server that answers with them.
 serve() {
-  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | serve_lists
+  if [[ -z ${api-} ]] && ! compgen -G "$BATS_TEST_TMPDIR/objects/*-secret-*" >/dev/null; then
+    cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | serve_lists
+    return
+  fi
+  mkdir -p "$dir/cluster"
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq '. * ({ingresses: "Ingress", ingressClasses: "IngressClass",
+    terminatingNamespaces: "Namespace", services: "Service", endpointSlices: "EndpointSlice"} | map_values({kind: "\(.)List", apiVersion: "v1"}))' >"$dir/cluster/lists.json"
+  if [[ -z ${api-} ]]; then
+    fixtures=$dir start_api cluster .
+    be_the_proxy
+  else
+    fixtures=$dir cluster_is cluster .
+  fi
+  secrets_are "$BATS_TEST_TMPDIR"/objects/*.json
+  fetch_all >"$dir/snapshot"
+  serve_snapshot <"$dir/snapshot"
+}
+
+# A Secret of the type for TLS is in their list; of another type, it has an address of its own.
+secrets_are() { # [OBJECT...]
+  local name secret
+  rm -f "$api"/secret-*
+  while read -r name && IFS= read -r secret; do printf '%s\n' "$secret" >"$api/$name"; done < <(
+    jq -s -r --arg version "$revision" '[.[] | select(.kind == "Secret")] | to_entries
+      | map({kind: "Secret", apiVersion: "v1"} + .value + {metadata: ({name: .value.metadata.name, namespace: .value.metadata.namespace} + {uid: "0000-\(.key)", resourceVersion: $version})})
+      | group_by(.type == "kubernetes.io/tls")[]
+      | if .[0].type == "kubernetes.io/tls" then "secrets", ({kind: "SecretList", apiVersion: "v1", metadata: {resourceVersion: $version}, items: map({metadata} + del(.kind, .apiVersion))} | tojson)
+        else .[] | "secret-\(.metadata.namespace)-\(.metadata.name)", tojson
+        end' /dev/null "$@"
+  )
+  [[ ! -e $STATE_DIR/keys/times ]] || sed -i 's/^[0-9]*/0/' "$STATE_DIR/keys/times" # as if they had been asked for long ago
+}
+
+# What the passes of some seconds fetch: one that looks at the Secrets at once and waits for it.
+fetch_all() {
+  bash -c 'source "$1/fetch" && program=fetch look_seconds=0 times_as_long=0 && is_waited_for() { true; } && patience() { echo 60; } && fetch "$2"' _ "$bin" "$dir/lists-read"
+}
+
+# Prints the certificate of the pod of Service red. It is for pod.example, and signed by itself.
+pod_certificate() {
+  openssl s_client -connect 127.77.0.1:8443 </dev/null 2>/dev/null | openssl x509
 }
 
 ask_tls() { # HOST PATH [CURL_OPTION...]

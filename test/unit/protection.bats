@@ -82,7 +82,8 @@ status_from() { # CLIENT NUMBER
     enable-modsecurity=true                    503
     enable-owasp-core-rules=true               503
     enable-global-auth=true                    503
-    satisfy=any                                503
+    satisfy=some                               503
+    satisfy=any; auth-url=http://a             503
     limit-rps=-1                               503
     limit-connections=many                     503
     limit-whitelist=all                        503

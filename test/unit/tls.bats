@@ -513,7 +513,7 @@ has_other_line() { # NAMESPACE/NAME LINE
   assert_contains "$(grep '^x509' "$dir/openssl.calls" | sed -n 2p)" "$id"
 }
 
-@test "the list of Secrets has those for TLS only; others are asked for by the names that Ingresses have, and seldom if they are missing" {
+@test "the list of Secrets has those for TLS only; others are asked for by the names that Ingresses have, at each look, and seldom if they are missing" {
   add_pair demo/listed a.example
   add_pair demo/opaque b.example
   make_opaque demo/opaque
@@ -523,7 +523,7 @@ has_other_line() { # NAMESPACE/NAME LINE
   grep -oE 'GET [^ ]*secrets[^ ]*' "$dir/api.access" | sort | uniq -c | sed 's/^ *//' >"$dir/asked"
   assert_equal "\
 1 GET /api/v1/namespaces/demo/secrets/missing
-1 GET /api/v1/namespaces/demo/secrets/opaque
+3 GET /api/v1/namespaces/demo/secrets/opaque
 3 GET /api/v1/secrets?fieldSelector=type%3Dkubernetes.io%2Ftls" "$(<"$dir/asked")"
   add_pair demo/missing c.example
   make_opaque demo/missing
@@ -573,8 +573,9 @@ has_looked() { # TIMES
     shop/few {tls: [range(3) | {secretName: "missing-\(.)"}]}
 ROWS
   fetch_all >"$dir/snapshot"
-  assert_equal 50 "$(grep -c 'demo/secrets/missing-' "$dir/api.access")"
-  assert_equal 3 "$(grep -c 'shop/secrets/missing-' "$dir/api.access")"
+  missing() { grep -o "$1/secrets/missing-[0-9]*" "$dir/api.access" | sort -u | wc -l; }
+  assert_equal 50 "$(missing demo)"
+  assert_equal 3 "$(missing shop)"
   assert_equal 7 "$(grep -c '/secrets?' "$dir/api.access")" # rounds, of 8 at most
   assert_equal 5 "$(grep -c 'its namespace names more than 50 Secrets that are missing, or not of type kubernetes.io/tls' "$dir/snapshot")"
 }
@@ -815,6 +816,172 @@ ROWS
     assert_equal 1 "$status"
     assert_equal '' "$output"
   done
+}
+
+# --- Secrets that annotations name
+
+# Adds an Opaque Secret with the passwords of user alice, or replaces it.
+add_passwords() { # NAMESPACE/NAME PASSWORD
+  jq -n -c --arg name "$1" --arg version "$((RANDOM * 32768 + RANDOM))" --arg auth "alice:$(openssl passwd -apr1 "$2")" '($name | split("/")) as [$namespace, $name]
+    | {kind: "Secret", apiVersion: "v1", metadata: {name: $name, namespace: $namespace, uid: "00000000-0001", resourceVersion: $version}, type: "Opaque", data: {auth: ($auth | @base64)}}' >"$api/new"
+  mv "$api/new" "$api/secret-${1/\//-}"
+}
+
+# The rows of ingresses_are, for Ingresses NAMESPACE/NAME with the host NAME.example that name a Secret for passwords.
+protected_by() { # SECRET NAMESPACE/NAME...
+  local name
+  for name in "${@:2}"; do
+    printf '%s {annotations: {"nginx.ingress.kubernetes.io/auth-type": "basic", "nginx.ingress.kubernetes.io/auth-secret": "%s"},
+      rules: [{host: "%s.example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "apple", port: {number: 80}}}}]}}]}\n' "$name" "$1" "${name#*/}" | tr '\n' ' '
+    echo
+  done
+}
+
+status_with() { # PASSWORD HOST
+  ask "$2" / -o /dev/null -w '%{http_code}' -u "alice:$1"
+}
+
+has_status() { # STATUS PASSWORD HOST
+  [[ $(status_with "$2" "$3") == "$1" ]]
+}
+
+@test "the loop follows a changed password; once the Secret is deleted or forbidden, the path is closed, and again after a restart" {
+  add_passwords demo/users first
+  ingresses_are < <(protected_by users demo/one)
+  start_controller
+  assert_equal '200 401' "$(status_with first one.example) $(status_with second one.example)"
+  add_passwords demo/users second
+  wait_for 25 has_status 200 second one.example
+  assert_equal 401 "$(status_with first one.example)"
+  mv "$api/secret-demo-users" "$dir/users"
+  wait_for 25 has_status 503 second one.example
+  mv "$dir/users" "$api/secret-demo-users"
+  wait_for 25 has_status 200 second one.example # one that is missing is asked for more rarely
+  : >"$api/forbidden-users"
+  wait_for 25 has_status 503 second one.example
+  wait_for 10 polled_since "$(($(metric polls_total) + 2))" # one that is stopped before it has proved what it reloaded goes back to what was
+  stop_controller
+  start_controller # with what is in STATE_DIR, as in a container that was restarted
+  assert_equal 503 "$(status_with second one.example)"
+  rm "$api/forbidden-users"
+  wait_for 25 has_status 200 second one.example
+  stop_controller
+  rm -r "$STATE_DIR"
+  be_the_proxy
+  : >"$api/forbidden-users"
+  start_controller # with nothing
+  assert_equal 503 "$(status_with second one.example)"
+}
+
+@test "passwords are in a file for its owner only, in nothing that people are shown, and gone two calls of prune-keys after the Secret" {
+  add_passwords demo/users first
+  hash=$(jq -r '.data.auth | @base64d' "$api/secret-demo-users")
+  ingresses_are < <(protected_by users demo/one)
+  go_live
+  assert_equal 200 "$(status_with first one.example)"
+  grep -rlF "$hash" "$STATE_DIR" "$dir/snapshot" "$dir/model.json" "$dir/lists-read" >"$dir/files"
+  assert_equal 1 "$(grep -cE '/keys/00000000-0001-[0-9]+\.file\.htpasswd$' "$dir/files")"
+  assert_equal 1 "$(wc -l <"$dir/files")"
+  assert_equal 600 "$(stat -c %a "$STATE_DIR"/keys/*.htpasswd)"
+  for _ in 1 2; do "$bin/prune-keys"; done
+  assert_equal 200 "$(status_with first one.example)"
+  ingresses_are <<<''
+  go_live
+  for _ in 1 2; do "$bin/prune-keys"; done
+  run grep -rlF "$hash" "$STATE_DIR" --exclude-dir=lists
+  assert_equal 1 "$status"
+}
+
+@test "a Secret of another namespace is read and counts only if SHARED_NAMESPACES lists that" {
+  add_passwords shop/users first
+  ingresses_are < <(protected_by shop/users demo/one shop/theirs)
+  go_live
+  assert_equal '503 200' "$(status_with first one.example) $(status_with first theirs.example)"
+  assert_contains "$(problems)" 'Secret shop/users is not of namespace demo, and SHARED_NAMESPACES does not list its namespace'
+  ingresses_are < <(protected_by shop/users demo/one)
+  export SHARED_NAMESPACES=test
+  rm -r "$dir/lists-read" "$STATE_DIR/keys"
+  : >"$dir/api.access"
+  go_live
+  assert_equal 503 "$(status_with first one.example)"
+  run grep -c /secrets/ "$dir/api.access"
+  assert_equal 0 "$output"
+  export SHARED_NAMESPACES=test,shop
+  go_live
+  assert_equal 200 "$(status_with first one.example)"
+}
+
+@test "one Secret can be a certificate, an authority and passwords; each use is read when an Ingress first asks for it" {
+  add_pair demo/all a.example
+  jq -c '.items |= map(.data += {"ca.crt": .data["tls.crt"], auth: ("alice:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=" | @base64)})' "$api/secrets" >"$api/new"
+  mv "$api/new" "$api/secrets"
+  make_opaque demo/all
+  ingresses_are <<<'demo/tls {tls: [{hosts: ["a.example"], secretName: "all"}]}'
+  go_live
+  assert_equal 1 "$(grep -c '"certificate":' "$dir/snapshot")"
+  ingresses_are < <(echo 'demo/tls {tls: [{hosts: ["a.example"], secretName: "all"}], annotations: {"nginx.ingress.kubernetes.io/proxy-ssl-secret": "all"}}' && protected_by all demo/one)
+  go_live
+  jq -c 'select(.certificate) | [.use, .reason, (.file | sub(".*[0-9][.]"; ""))]' "$dir/snapshot" >"$dir/uses"
+  assert_equal $'["auth-file",null,"file.htpasswd"]\n["ca",null,"ca.pem"]\n[null,null,"pem"]' "$(<"$dir/uses")"
+  assert_equal '200 401' "$(status_with secret one.example) $(status_with wrong one.example)"
+  assert_equal demo-all "$(certificate_for a.example)"
+}
+
+@test "the Secrets that serve are asked for at each look, by one kubectl if they are many; more than 50 of a namespace are not read" {
+  for i in {10..70}; do add_passwords "demo/users-$i" "first-$i"; done
+  ingresses_are < <(for i in {10..70}; do protected_by "users-$i" "demo/one-$i"; done)
+  go_live
+  assert_equal '200 503' "$(status_with first-10 one-10.example) $(status_with first-70 one-70.example)"
+  assert_equal 50 "$(grep -c '"file":' "$dir/snapshot")"
+  : >"$dir/api.access"
+  add_passwords demo/users-59 second
+  go_live
+  assert_equal '401 200' "$(status_with first-59 one-59.example) $(status_with second one-59.example)"
+  assert_equal 50 "$(grep -c '/secrets/users' "$dir/api.access")"
+}
+
+# Adds an Opaque Secret with an authority, or replaces it; the authority's key pair stays in FILE.crt and FILE.key.
+add_authority() { # NAMESPACE/NAME FILE
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=authority -keyout "$2.key" -out "$2.crt" 2>/dev/null
+  jq -n -c --arg name "$1" --arg version "$((RANDOM * 32768 + RANDOM))" --rawfile crt "$2.crt" '($name | split("/")) as [$namespace, $name]
+    | {kind: "Secret", apiVersion: "v1", metadata: {name: $name, namespace: $namespace, uid: "00000000-0002", resourceVersion: $version}, type: "Opaque", data: {"ca.crt": ($crt | @base64)}}' >"$api/new"
+  mv "$api/new" "$api/secret-${1/\//-}"
+}
+
+# Prints the status of a request on a connection of its own, which resumes the session in the file, if it is there.
+status_on() { # HANDSHAKE HOST VERSION [S_CLIENT_OPTION...]
+  local session=()
+  [[ ! -e $dir/session$3 ]] || session=(-sess_in "$dir/session$3")
+  { printf 'GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$2" && sleep 0.3; } |
+    openssl s_client -connect "127.0.0.1:$HTTPS_PORT" -servername "$1" -ign_eof "$3" "${session[@]}" "${@:4}" 2>/dev/null | tr -d '\r' | sed -n 's/^HTTP[^ ]* \([0-9]*\) .*/\1/p'
+}
+
+@test "a client's TLS session is resumed for no other host, nor after another authority of the same name has replaced its own" {
+  add_authority demo/ca "$dir/ca"
+  add_authority demo/other "$dir/other"
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=client -keyout "$dir/client.key" -out "$dir/client.csr" 2>/dev/null
+  openssl x509 -req -in "$dir/client.csr" -CA "$dir/ca.crt" -CAkey "$dir/ca.key" -CAcreateserial -days 1 -out "$dir/client.crt" 2>/dev/null
+  verified='rules: [{host: "%s.example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "apple", port: {number: 80}}}}]}}], annotations: {"nginx.ingress.kubernetes.io/auth-tls-secret": "%s"}'
+  # shellcheck disable=SC2059 # that is a format
+  printf "demo/x {$verified}\ndemo/y {$verified}\n" x ca y other >"$dir/rows"
+  ingresses_are <"$dir/rows"
+  go_live
+  for version in -tls1_2 -tls1_3; do
+    assert_equal 200 "$(status_on x.example x.example "$version" -cert "$dir/client.crt" -key "$dir/client.key" -sess_out "$dir/session$version")"
+    assert_equal 421 "$(status_on x.example y.example "$version")"
+    for host in x y; do
+      [[ $(status_on y.example "$host.example" "$version") != 200 ]]
+    done
+  done
+  add_authority demo/ca "$dir/next"
+  go_live
+  for version in -tls1_2 -tls1_3; do
+    wait_for 10 has_status_on 400 x.example x.example "$version" # an old worker may still take it
+  done
+}
+
+has_status_on() { # STATUS HANDSHAKE HOST VERSION
+  [[ $(status_on "${@:2}") == "$1" ]]
 }
 
 # --- redirects and HSTS

@@ -284,7 +284,7 @@ func selfSigned() (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().AddDate(1, 0, 0)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"pod.example"}, NotAfter: time.Now().AddDate(1, 0, 0)}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	return tls.Certificate{Certificate: [][]byte{certificate}, PrivateKey: key}, err
 }

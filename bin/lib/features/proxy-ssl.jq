@@ -1,0 +1,62 @@
+# proxy-ssl-secret, -verify, -verify-depth, -name, -server-name, -protocols, -ciphers: how nginx speaks TLS with pods, for
+# backend-protocol HTTPS and GRPCS.
+#
+# nginx sends a request through any idle connection that it has to a pod, and then verifies nothing. So Ingresses with
+# other options have upstreams of their own, each with its own connections.
+include "named";
+include "quoting";
+
+# input: {annotation: value} / output: what these annotations need: {authority: FILE, certificate: FILE}; or {closed: why}
+#
+# As for ingress-nginx, nothing is verified unless proxy-ssl-verify says so.
+def files($of; $secrets):
+  (.["proxy-ssl-verify"] == "on") as $verify
+  | .["proxy-ssl-secret"] as $name
+  | if $name == null and $verify then {closed: "proxy-ssl-verify needs proxy-ssl-secret, the Secret with the authority in its ca.crt"}
+    elif $name == null then {}
+    else
+      ($name | secret("ca"; $of; $secrets)) as $authority
+      | ($name | secret("pair"; $of; $secrets)) as $pair
+      | if $authority.reason and ($verify or $authority.reason != "AuthorityMissing" or ($authority.pair | not)) then {closed: $authority.message}
+        elif $authority.pair and $pair.reason then {closed: $pair.message}
+        else
+          (if $verify then {authority: $authority.file} else {} end)
+          + (if $authority.pair then {certificate: $pair.file} else {} end)
+        end
+    end;
+
+# input: [answered claim] / output: the same; .tls says which files, and .tls_name which name, its pods' connections need
+def claims($context):
+  map(
+    if .options and .upstream then
+      .options as $number
+      | $context.options[$number - 1] as $set
+      | if any($set | keys[]; startswith("proxy-ssl-")) | not then .
+        else
+          (.ingress | split("/")[0]) as $of
+          | ($set | files($of; $context.secrets)) as $files
+          | if $files.closed then closed($files.closed)
+            elif .protocol == "HTTPS" or .protocol == "GRPCS" then
+              .upstream += ".tls-\($number)"
+              | .tls = $files
+              | if $set["proxy-ssl-name"] then .tls_name = $set["proxy-ssl-name"] else . end
+            else .
+            end
+        end
+    else . end);
+
+# input: a location / output: its directives
+def location:
+  if .tls then
+    (if .protocol == "GRPCS" then "grpc_ssl_" else "proxy_ssl_" end) as $prefix
+    | .set as $set
+    | def file: "\($ENV.STATE_DIR)/keys/\(.)" | string;
+      [ (.tls.authority // empty
+         | "trusted_certificate \(file)", "verify on", "verify_depth \($set["proxy-ssl-verify-depth"] // 1)"),
+        (.tls.certificate // empty | "certificate \(file)", "certificate_key \(file)"),
+        ($set["proxy-ssl-server-name"] // empty | "server_name \(.)"),
+        ($set["proxy-ssl-protocols"] // empty | "protocols \(split(" ") | map(select(. != "")) | unique | join(" "))"),
+        ($set["proxy-ssl-ciphers"] // empty | "ciphers \(string)")
+        | "\($prefix)\(.); " ]
+    | add // ""
+  else "" end;

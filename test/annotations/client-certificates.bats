@@ -1,0 +1,138 @@
+# auth-tls-*: only clients with a certificate of an authority get in.
+load words
+
+# Makes FILE.crt and FILE.key for a client, signed by AUTHORITY.crt and .key.
+make_client() { # FILE SUBJECT AUTHORITY [DAYS]
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "$2" -keyout "$1.key" -out "$1.csr" 2>/dev/null
+  openssl x509 -req -in "$1.csr" -CA "$3.crt" -CAkey "$3.key" -CAcreateserial -days "${4:-1}" -out "$1.crt" 2>/dev/null
+}
+
+make_clients() {
+  make_pair "$dir/authority" authority.example ecdsa
+  make_pair "$dir/stranger" authority.example ecdsa
+  make_client "$dir/alice" /O=Fruit/CN=alice "$dir/authority"
+  make_client "$dir/bob" /O=Fruit/CN=bob "$dir/authority"
+  make_client "$dir/mallory" '/O=x,CN=alice/CN=mallory' "$dir/authority"
+  make_client "$dir/forged" /O=Fruit/CN=alice "$dir/stranger"
+  secret ca Opaque "ca.crt=@$dir/authority.crt"
+  secret other-ca Opaque "ca.crt=@$dir/stranger.crt"
+}
+
+# Prints the status for each host, for a client that shows this certificate; "-" for none.
+tls_statuses() { # CLIENT HOST/PATH...
+  local client=()
+  [[ $1 == - ]] || client=(--cert "$dir/$1.crt" --key "$dir/$1.key")
+  for url in "${@:2}"; do status_tls "${url%%/*}" "/${url#*/}" "${client[@]}"; done | xargs
+}
+
+@test "only clients with a certificate of the authority get in, as auth-tls-verify-client says, and the pod is told who they are" {
+  make_clients
+  ingress on on.example / red auth-tls-secret=e2e/ca
+  ingress also also.example / red auth-tls-secret=ca auth-tls-verify-client=on auth-tls-verify-depth=2 auth-tls-pass-certificate-to-upstream=true
+  ingress optional optional.example / red auth-tls-secret=ca auth-tls-verify-client=optional
+  ingress any any.example / red auth-tls-secret=ca auth-tls-verify-client=optional_no_ca
+  ingress off off.example / red auth-tls-secret=ca auth-tls-verify-client=off auth-tls-pass-certificate-to-upstream=false
+  ingress page page.example / red auth-tls-secret=ca auth-tls-error-page=https://login.example/error
+  ingress free free.example / red
+  ingress grpc grpc.example / red auth-tls-secret=ca backend-protocol=GRPC
+  serve
+  hosts=({on,also,optional,any,off,page,free}.example/x)
+  assert_equal '400 400 200 200 200 302 200' "$(tls_statuses - "${hosts[@]}")"
+  assert_equal '200 200 200 200 200 200 200' "$(tls_statuses alice "${hosts[@]}")"
+  assert_equal '400 400 400 200 200 302 200' "$(tls_statuses forged "${hosts[@]}")"
+  assert_equal '308 308 308 308 200 308 200' "$(statuses "${hosts[@]}")"
+  assert_equal '400 400 400 400 200 400 200' "$(statuses "${hosts[@]}" -- -H 'X-Forwarded-Proto: https' -H 'ssl-client-verify: SUCCESS' | sed 's/308/400/g')"
+  assert_equal 400 "$(tls_statuses - grpc.example/)"
+  assert_equal https://login.example/error "$(ask_tls page.example / -o /dev/null -w '%{redirect_url}')"
+  alice=(--cert "$dir/alice.crt" --key "$dir/alice.key" -H 'ssl-client-subject-dn: CN=root' -H 'SSL-Client-Cert: x' -H 'ssl-client-verify: FAILED')
+  told='[.header | ."Ssl-Client-Verify", ."Ssl-Client-Subject-Dn", ."Ssl-Client-Issuer-Dn", (."Ssl-Client-Cert" // [] | map(.[:30]))] | tojson'
+  assert_equal '[["SUCCESS"],["CN=alice,O=Fruit"],["CN=authority"],["-----BEGIN%20CERTIFICATE-----%"]]' "$(ask_tls also.example / "${alice[@]}" | jq -r "$told")"
+  assert_equal '[["SUCCESS"],["CN=alice,O=Fruit"],["CN=authority"],[]]' "$(ask_tls on.example / "${alice[@]}" | jq -r "$told")"
+  assert_equal '[null,null,null,[]]' "$(ask_tls free.example / "${alice[@]}" | jq -r "$told")"
+  assert_equal '[["NONE"],null,null,[]]' "$(ask_tls any.example / -H 'ssl-client-subject-dn: CN=root' | jq -r "$told")"
+  assert_contains "$(ask_tls any.example / --cert "$dir/forged.crt" --key "$dir/forged.key" | jq -r "$told")" '[["FAILED:'
+  assert_equal '' "$(problems)"
+}
+
+@test "auth-tls-match-cn lets in only the names that it matches, whatever else a certificate says" {
+  make_clients
+  ingress one one.example / red auth-tls-secret=ca auth-tls-match-cn=CN=alice
+  ingress several several.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=(carol|bob|dave)'
+  ingress begins begins.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=a.*e'
+  ingress optional optional.example / red auth-tls-secret=ca auth-tls-verify-client=optional_no_ca auth-tls-match-cn=CN=alice
+  ingress off off.example / red auth-tls-secret=ca auth-tls-verify-client=off auth-tls-match-cn=CN=alice
+  ingress nested nested.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=((a+)+)+$'
+  ingress inject inject.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=x") { } proxy_pass http://x; #'
+  ingress prefix prefix.example / red auth-tls-secret=ca auth-tls-match-cn=alice
+  serve
+  hosts=({one,several,begins,optional,off,nested,inject,prefix}.example/)
+  assert_equal '200 403 200 200 200 503 503 503' "$(tls_statuses alice "${hosts[@]}")"
+  assert_equal '403 200 403 403 403 503 503 503' "$(tls_statuses bob "${hosts[@]}")"
+  assert_equal '403 403 403 403 403 503 503 503' "$(tls_statuses mallory "${hosts[@]}")"
+  assert_equal '400 400 400 403 403 503 503 503' "$(tls_statuses forged "${hosts[@]}")"
+  assert_equal '400 400 400 403 403 503 503 503' "$(tls_statuses - "${hosts[@]}")"
+}
+
+@test "a connection that was opened for another host gets nobody in" {
+  make_clients
+  ingress one one.example / red auth-tls-secret=ca
+  ingress two two.example / red auth-tls-secret=other-ca
+  ingress free free.example / red
+  serve
+  assert_equal '200 400' "$(tls_statuses alice {one,two}.example/)"
+  assert_equal '400 200' "$(tls_statuses forged {one,two}.example/)"
+  for client in alice forged; do
+    for host in one two; do
+      [[ $client-$host != alice-one && $client-$host != forged-two ]] || continue
+      other=$([[ $host == one ]] && echo two || echo one)
+      assert_equal "421 421" "$(tls_statuses_as "$other" "$host" "$client") $(tls_statuses_as free "$host" "$client")"
+    done
+  done
+  assert_equal 200 "$(tls_statuses_as one free alice)"
+  # without a name in the handshake (curl sends none for an address), nobody was asked for a certificate
+  assert_equal 400 "$(status_tls 127.0.0.1 / -H 'Host: one.example' --cert "$dir/alice.crt" --key "$dir/alice.key")"
+}
+
+tls_statuses_as() { # HANDSHAKE HOST CLIENT
+  status_tls "$1.example" / -H "Host: $2.example" --cert "$dir/$3.crt" --key "$dir/$3.key"
+}
+
+@test "of two Ingresses of a host the older one's authority counts; a younger one with another is closed, and one without is open to all" {
+  make_clients
+  ingress older one.example /older red auth-tls-secret=ca
+  ingress same one.example /same red auth-tls-secret=ca auth-tls-verify-client=optional
+  ingress younger one.example /younger red auth-tls-secret=other-ca
+  ingress deeper one.example /deeper red auth-tls-secret=ca auth-tls-verify-depth=3
+  ingress free one.example /free red
+  serve
+  paths=(one.example/{older,same,younger,deeper,free,none})
+  assert_equal '400 200 503 503 200 404' "$(tls_statuses - "${paths[@]}")"
+  assert_equal '200 200 503 503 200 404' "$(tls_statuses alice "${paths[@]}")"
+  assert_equal '400 400 503 503 200 404' "$(tls_statuses forged "${paths[@]}")"
+  assert_contains "$(problems)" 'e2e/younger: closed, because its protection is not available here: clients of host one.example are verified by the authority or the depth of Ingress e2e/older, which is older'
+}
+
+@test "without the Secret, or with a wrong value, nobody gets in; nor after the Secret is deleted" {
+  make_clients
+  secret no-ca Opaque tls.crt=x
+  ingress right right.example / red auth-tls-secret=ca
+  ingress missing missing.example / red auth-tls-secret=nowhere
+  ingress missing-off missing-off.example / red auth-tls-secret=nowhere auth-tls-verify-client=off
+  ingress no-ca no-ca.example / red auth-tls-secret=no-ca auth-tls-verify-client=optional
+  ingress foreign foreign.example / red auth-tls-secret=other/ca
+  ingress none none.example / red auth-tls-verify-client=on
+  ingress wrong wrong.example / red auth-tls-secret=ca auth-tls-verify-client=yes
+  ingress depth depth.example / red auth-tls-secret=ca auth-tls-verify-depth=-1
+  ingress page page.example / red auth-tls-secret=ca 'auth-tls-error-page=https://x.example/";return 200 "'
+  ingress pass pass.example / red auth-tls-secret=ca auth-tls-pass-certificate-to-upstream=perhaps
+  ingress inject inject.example / red $'auth-tls-secret=ca\n; ssl_verify_client off'
+  ingress off off.example / red auth-tls-verify-client=off
+  ingress any-host '' /any-host red auth-tls-secret=ca
+  serve
+  hosts=({right,missing,missing-off,no-ca,foreign,none,wrong,depth,page,pass,inject,off}.example/ any.example/any-host)
+  assert_equal '200 503 503 503 503 503 503 503 503 503 503 200 503' "$(tls_statuses alice "${hosts[@]}")"
+  assert_equal '400 503 503 503 503 503 503 503 503 503 503 200 503' "$(tls_statuses - "${hosts[@]}")"
+  without ca
+  serve
+  assert_equal '503 503' "$(tls_statuses alice right.example/) $(tls_statuses - right.example/)"
+}

@@ -1,0 +1,59 @@
+# proxy-ssl-*: how nginx speaks TLS with pods, and whether it verifies them.
+load words
+
+@test "with proxy-ssl-verify, only pods that the authority vouches for get requests: others are a 502, never reached" {
+  make_pair "$dir/other" pod.example ecdsa
+  pod_certificate >"$dir/pod.crt"
+  secret pod Opaque "ca.crt=@$dir/pod.crt"
+  secret other Opaque "ca.crt=@$dir/other.crt"
+  secret many kubernetes.io/tls "tls.crt=@$dir/other.crt" "tls.key=@$dir/other.key" "ca.crt=$(cat "$dir/other.crt" "$dir/pod.crt")"
+  local https=(backend-protocol=HTTPS) verified=(backend-protocol=HTTPS proxy-ssl-verify=on proxy-ssl-name=pod.example)
+  ingress unverified unverified.example / red:443 "${https[@]}"
+  ingress right right.example / red:443 "${verified[@]}" proxy-ssl-secret=pod
+  ingress many many.example / red:443 "${verified[@]}" proxy-ssl-secret=e2e/many proxy-ssl-verify-depth=3 proxy-ssl-protocols='TLSv1.2 TLSv1.3' proxy-ssl-ciphers='HIGH:!aNULL' proxy-ssl-server-name=on
+  ingress wrong wrong.example / red:443 "${verified[@]}" proxy-ssl-secret=other
+  ingress name name.example / red:443 backend-protocol=HTTPS proxy-ssl-verify=on proxy-ssl-secret=pod
+  ingress other-name other-name.example / red:443 backend-protocol=HTTPS proxy-ssl-verify=on proxy-ssl-secret=pod proxy-ssl-name=other.example
+  ingress off off.example / red:443 backend-protocol=HTTPS proxy-ssl-verify=off proxy-ssl-secret=other
+  ingress grpc grpc.example / red:443 backend-protocol=GRPCS proxy-ssl-verify=on proxy-ssl-secret=other proxy-ssl-name=pod.example
+  ingress http http.example / red proxy-ssl-verify=on proxy-ssl-secret=other
+  serve
+  for _ in {1..20}; do
+    assert_equal '200 200 200 502 502 502 200 502 200' "$(statuses {unverified,right,many,wrong,name,other-name,off,grpc,http}.example/)" # the first opens connections that the others must not take
+  done
+  assert_equal '' "$(problems)"
+}
+
+@test "what cannot be verified as it is asked closes the Ingress: no Secret, no authority, a wrong value" {
+  make_pair "$dir/other" pod.example ecdsa
+  make_pair "$dir/third" pod.example ecdsa
+  secret pair Opaque "tls.crt=@$dir/other.crt" "tls.key=@$dir/other.key"
+  secret mismatch Opaque "tls.crt=@$dir/other.crt" "tls.key=@$dir/third.key" "ca.crt=@$dir/other.crt"
+  secret garbage Opaque 'ca.crt=-----BEGIN CERTIFICATE-----
+MIIB
+-----END CERTIFICATE-----'
+  secret text Opaque ca.crt=nothing
+  secret revoked Opaque "ca.crt=@$dir/other.crt" ca.crl=x
+  secret users Opaque auth=x
+  local https=(red:443 backend-protocol=HTTPS)
+  for name in nowhere mismatch garbage text revoked users other/pair; do
+    ingress "${name#*/}-off" "${name#*/}-off.example" / "${https[@]}" "proxy-ssl-secret=$name"
+    ingress "${name#*/}-on" "${name#*/}-on.example" / "${https[@]}" "proxy-ssl-secret=$name" proxy-ssl-verify=on
+  done
+  ingress authorized pair.example / "${https[@]}" proxy-ssl-secret=pair
+  ingress unverified pair-verify.example / "${https[@]}" proxy-ssl-secret=pair proxy-ssl-verify=on
+  ingress none none.example / "${https[@]}" proxy-ssl-verify=on
+  ingress maybe maybe.example / "${https[@]}" proxy-ssl-verify=maybe proxy-ssl-secret=pair
+  ingress inject inject.example / "${https[@]}" 'proxy-ssl-secret=pair; proxy_ssl_verify off'
+  ingress line line.example / "${https[@]}" proxy-ssl-secret=pair $'proxy-ssl-name=x;\nproxy_pass http://127.0.0.1;' 'proxy-ssl-ciphers=x"; }' 'proxy-ssl-protocols=SSLv3 $host' proxy-ssl-server-name=1 proxy-ssl-verify-depth=-1
+  serve
+  for name in nowhere mismatch garbage text revoked users pair; do
+    assert_equal "$name 503 503" "$name $(statuses "$name"-{off,on}.example/)"
+  done
+  assert_equal '200 503 503 503 503 200' "$(statuses {pair,pair-verify,none,maybe,inject,line}.example/)"
+  said=$(problems)
+  assert_contains "$said" 'e2e/mismatch-off: closed, because its protection is not available here: Secret e2e/mismatch: its private key does not belong to its certificate'
+  assert_contains "$said" 'e2e/garbage-on: closed, because its protection is not available here: Secret e2e/garbage: nginx rejects its ca.crt: '
+  assert_contains "$said" 'e2e/unverified: closed, because its protection is not available here: Secret e2e/pair: its ca.crt holds no certificate in PEM form'
+  for name in name ciphers protocols server-name verify-depth; do assert_contains "$said" "AnnotationRefused: e2e/line: the annotation proxy-ssl-$name is "; done
+}
