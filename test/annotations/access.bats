@@ -1,6 +1,7 @@
 # allowlist-source-range and denylist-source-range: who may use a path, by address.
 load words
 
+# bats test_tags=cluster
 @test "only the addresses of allowlist-source-range get in, and those of denylist-source-range do not" {
   ingress open one.example / red
   ingress shut two.example / red allowlist-source-range=192.0.2.0/24

@@ -12,6 +12,7 @@ with_cookies() { # FILE HOST PATH
   for number in {1..10}; do who_answers "$2" "$3" -b "$1"; done | sort | uniq -c | awk '{print $2 "=" $1}' | xargs
 }
 
+# bats test_tags=cluster
 @test "affinity=cookie keeps each client at one pod, and clients come to all pods" {
   ingress kept one.example / many affinity=cookie affinity-mode=balanced
   ingress free two.example / many
@@ -27,6 +28,7 @@ with_cookies() { # FILE HOST PATH
   assert_equal '' "$(cookie two.example /)"
 }
 
+# bats test_tags=cluster
 @test "with affinity-mode=persistent the cookie names the pod, and where its pod is gone, it names the next one" {
   ingress kept one.example / many affinity=cookie affinity-mode=persistent session-cookie-name=stay
   serve

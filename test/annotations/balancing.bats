@@ -9,6 +9,7 @@ pods_of() { # HOST PATH... [-- CURL_OPTION...]
   for path in "${paths[@]}"; do who_answers "$host" "$path" "${@:2}"; done | sort -u | xargs
 }
 
+# bats test_tags=cluster
 @test "upstream-hash-by: requests for which the text is the same go to one pod, others to all" {
   ingress uri one.example / many 'upstream-hash-by=$request_uri'
   ingress both two.example / many 'upstream-hash-by=${request_uri}-text-$http_x_user'

@@ -16,6 +16,7 @@ locked:"
 }
 bcrypt='$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW'
 
+# bats test_tags=cluster
 @test "only users with the right password get in, and the pod is told who they are" {
   secret_of_users users
   secret map Opaque "alice=$(openssl passwd -apr1 secret)" "bob=$bcrypt"
@@ -37,6 +38,7 @@ bcrypt='$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW'
   assert_equal '' "$(problems)"
 }
 
+# bats test_tags=cluster
 @test "without the Secret, or with one that cannot be used, nobody gets in; nor after it is deleted" {
   secret_of_users users
   secret other/users Opaque "auth=x:$(openssl passwd -apr1 secret)"

@@ -1,6 +1,7 @@
 # proxy-buffering and what belongs to it: how much of an answer or a body nginx holds.
 load words
 
+# bats test_tags=cluster
 @test "sizes that do not fit together are made to fit, so nginx takes them, and answers come whole" {
   ingress fits fits.example / red proxy-buffering=on proxy-buffers-number=8 proxy-buffer-size=8k proxy-busy-buffers-size=16k
   ingress few few.example / red proxy-buffering=on proxy-buffers-number=2

@@ -12,6 +12,7 @@ with_header() { # HEADER HOST
   who_answers "$2" /info -H "$1"
 }
 
+# bats test_tags=cluster
 @test "canary-by-header: always, never, and nothing else; or its value; or what matches a pattern" {
   ingress main one.example /info red
   ingress new one.example /info blue canary=true canary-by-header=Can-Ary
@@ -29,6 +30,7 @@ with_header() { # HEADER HOST
   assert_equal '' "$(problems)"
 }
 
+# bats test_tags=cluster
 @test "canary-by-cookie: always, never, and nothing else; a header counts before it, and it before the weight" {
   ingress main one.example /info red
   ingress new one.example /info blue canary=true canary-by-cookie=Can-Ary

@@ -25,6 +25,7 @@ tls_statuses() { # CLIENT HOST/PATH...
   for url in "${@:2}"; do status_tls "${url%%/*}" "/${url#*/}" "${client[@]}"; done | xargs
 }
 
+# bats test_tags=cluster
 @test "only clients with a certificate of the authority get in, as auth-tls-verify-client says, and the pod is told who they are" {
   make_clients
   ingress on on.example / red auth-tls-secret=e2e/ca

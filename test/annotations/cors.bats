@@ -8,6 +8,7 @@ cors() { # HOST PATH [CURL_OPTION...]
 
 defaults='Access-Control-Allow-Credentials: true Access-Control-Allow-Headers: DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range,Authorization Access-Control-Allow-Methods: GET, PUT, POST, DELETE, PATCH, OPTIONS Access-Control-Allow-Origin: * Access-Control-Max-Age: 1728000'
 
+# bats test_tags=cluster
 @test "enable-cors lets all pages in, cors-* say otherwise, and preflight requests are answered" {
   ingress off off.example / red enable-cors=false cors-allow-origin=https://a.test
   ingress plain plain.example / red enable-cors=true
@@ -31,6 +32,7 @@ defaults='Access-Control-Allow-Credentials: true Access-Control-Allow-Headers: D
   assert_equal '' "$(problems)"
 }
 
+# bats test_tags=cluster
 @test "an origin that is not listed gets no header; a wildcard is one label, and no other name passes for it" {
   ingress listed one.example / red enable-cors=true cors-allow-origin='https://a.test:8443, http://b.test,,tauri://localhost, null, plain.test:80,'
   ingress below two.example / red enable-cors=true cors-allow-origin='http://*.sub.test, https://*.sub.test:8443'

@@ -1,6 +1,7 @@
 # Annotations that are one directive of nginx each.
 load words
 
+# bats test_tags=cluster
 @test "proxy-body-size bounds the body of a request; 0 is any size; a wrong size is a problem, and the path is served" {
   ingress small one.example / red proxy-body-size=1k
   ingress any two.example / red proxy-body-size=0
@@ -12,6 +13,7 @@ load words
   assert_contains "$(problems)" 'AnnotationRefused: e2e/wrong: the annotation proxy-body-size is "1x", and possible are sizes such as 8k or 1m, up to 1024g'
 }
 
+# bats test_tags=cluster
 @test "proxy-read-timeout, proxy-send-timeout and proxy-connect-timeout are seconds: a slower pod gets a 504" {
   ingress quick one.example / red proxy-read-timeout=1 proxy-send-timeout=9 proxy-connect-timeout=3
   ingress slow two.example / red proxy-read-timeout=5

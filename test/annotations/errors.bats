@@ -3,6 +3,7 @@ load words
 
 told='"\(.uri) \(.header["X-Code"][0]) \(.header["X-Original-Uri"][0]) \(.header["X-Namespace"][0]) \(.header["X-Ingress-Name"][0]) \(.header["X-Service-Name"][0]) \(.header["X-Service-Port"][0]) \(.header["X-Format"][0]) \(.header["X-Request-Id"][0])"'
 
+# bats test_tags=cluster
 @test "default-backend answers for a Service that is not there, and is told why; what protects the path stays" {
   ingress missing one.example / no-such-service default-backend=blue
   ingress shut two.example / no-such-service default-backend=blue denylist-source-range=0.0.0.0/0,::/0

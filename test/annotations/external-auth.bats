@@ -3,6 +3,7 @@ load words
 
 auth=http://auth.e2e.svc.cluster.local
 
+# bats test_tags=cluster
 @test "auth-url: 2xx lets a request in, 401 and 403 do not, and any other answer, or none, is a 500 with a sentence" {
   local code
   for code in 200 204 401 403 301 302 304 400 404 500 503; do ingress "a$code" "a$code.example" / red "auth-url=$auth/check?status=$code"; done
@@ -21,6 +22,7 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal '' "$(problems)"
 }
 
+# bats test_tags=cluster
 @test "auth-url can be a Service of the namespace by any of its names, over TLS too; what is no such Service closes the path" {
   ingress full full.example / red "auth-url=$auth:80/"
   ingress short short.example / red auth-url=http://auth.e2e.svc/check

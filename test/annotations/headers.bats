@@ -1,6 +1,7 @@
 # Headers that the pods get: other ones.
 load words
 
+# bats test_tags=cluster
 @test "upstream-vhost, x-forwarded-prefix and connection-proxy-header say what the pod gets; nothing else changes" {
   ingress vhost one.example / red upstream-vhost=inside.example
   ingress prefix two.example / red x-forwarded-prefix=/app

@@ -10,6 +10,7 @@ has_copy() { # PATH
   [[ $(copies "$1" length) -gt 0 ]]
 }
 
+# bats test_tags=cluster
 @test "mirror-target gets each request as it is, and the client gets the answer of the pod" {
   ingress copies copies.example / auth
   ingress all one.example / red 'mirror-target=http://auth.e2e.svc.cluster.local$request_uri'

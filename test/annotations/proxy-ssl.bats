@@ -1,6 +1,7 @@
 # proxy-ssl-*: how nginx speaks TLS with pods, and whether it verifies them.
 load words
 
+# bats test_tags=cluster
 @test "with proxy-ssl-verify, only pods that the authority vouches for get requests: others are a 502, never reached" {
   make_pair "$dir/other" pod.example ecdsa
   pod_certificate >"$dir/pod.crt"

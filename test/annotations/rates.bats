@@ -15,6 +15,7 @@ assert_let_in() { # LET_IN TIMES HOST [CURL_OPTION...]
   assert_equal "$(($2 - passed))" "$(grep -c 503 <<<"$answers")"
 }
 
+# bats test_tags=cluster
 @test "who asks more often than limit-rps or limit-rpm let, gets a 503; each Ingress has a count of its own" {
   ingress minute minute.example / red limit-rpm=1 limit-burst-multiplier=2
   ingress other other.example / red limit-rpm=1 limit-burst-multiplier=2

@@ -6,6 +6,7 @@ moved() { # HOST PATH [CURL_OPTION...]
   ask "$@" -o /dev/null -w '%{http_code} %header{location}\n'
 }
 
+# bats test_tags=cluster
 @test "permanent-redirect and temporal-redirect send clients elsewhere, with their codes" {
   ingress permanent one.example / red permanent-redirect=https://www.example.org/a?b=c
   ingress temporal two.example / red temporal-redirect=http://www.example.org
@@ -43,6 +44,7 @@ moved() { # HOST PATH [CURL_OPTION...]
   assert_equal 'red red' "$(who_answers one.example /foo) $(who_answers two.example /)"
 }
 
+# bats test_tags=cluster
 @test "from-to-www-redirect leads from www to the host and back, with scheme, path and query, but takes no host that has rules" {
   ingress bare one.example / red from-to-www-redirect=true
   ingress www www.two.example / red from-to-www-redirect=true
@@ -55,6 +57,7 @@ moved() { # HOST PATH [CURL_OPTION...]
   assert_equal 'other/red red red' "$(who_answers www.three.example /) $(who_answers one.example /) $(who_answers www.two.example /)"
 }
 
+# bats test_tags=cluster
 @test "server-alias serves the same under further hosts, and takes none that somebody has" {
   ingress a foo.example /a red server-alias=bar.example,*.wild.example,taken.example
   ingress b foo.example /b blue

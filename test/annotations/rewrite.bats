@@ -1,6 +1,7 @@
 # use-regex and rewrite-target: paths that are regular expressions, and other paths for the pods.
 load words
 
+# bats test_tags=cluster
 @test "rewrite-target gives the pod another path, with what the groups of the expression matched" {
   ingress groups one.example '/app(/|$)(.*)' red 'rewrite-target=/$2'
   ingress fixed two.example / red rewrite-target=/new/backend
@@ -22,6 +23,7 @@ load words
   assert_equal '/a%20b' "$(pod_gets .uri one.example /app/a%20b)"
 }
 
+# bats test_tags=cluster
 @test "in a host with expressions the longest path comes first; those of other Ingresses are what they were" {
   ingress foo one.example /foo red
   ingress more one.example '/foo.+' blue use-regex=true rewrite-target=/new/backend

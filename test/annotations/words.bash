@@ -1,5 +1,6 @@
-# The words of the annotations' tests. The same tests run in two tiers: unit, with nginx of this machine and a snapshot;
-# and e2e (TIER=e2e), with the real image in a real cluster. Each tier has its own meaning of `serve`.
+# The words of the annotations' tests. They run in two tiers: all in unit, with nginx of this machine and a snapshot; and
+# those with the tag "cluster" in e2e (TIER=e2e), with the real image in a real cluster. There all work, too, and take
+# some nine minutes. Each tier has its own meaning of `serve`.
 #
 # In both there are Services red, blue and auth in namespace e2e, and red in namespace other: port 80 is for HTTP, 443
 # for TLS. Service many has the pods of the first three. Their pods repeat what they were asked (test/go/backend).
