@@ -145,8 +145,8 @@ kind_config() {
 # ---- the ports ----------------------------------------------------------------------------------
 
 choose_ports() {
-  http_port=$(choose_port HTTP_PORT_ON_HOST 80 8080)
-  https_port=$(choose_port HTTPS_PORT_ON_HOST 443 8443)
+  http_port=$(choose_port HTTP_PORT_ON_HOST 80 8080) || exit
+  https_port=$(choose_port HTTPS_PORT_ON_HOST 443 8443) || exit
 }
 
 # prints: the port that the variable SETTING names, or PORT, or the first free one from OTHER on
