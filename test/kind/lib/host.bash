@@ -1,0 +1,66 @@
+# What dockerd and a node change on the machine itself, and how it becomes again what it was.
+
+# Docker forwards packets. A node is privileged, and its kubelet and systemd set what they want of the kernel.
+SYSCTLS=(net.ipv4.ip_forward net.ipv6.conf.all.forwarding net.ipv6.conf.default.forwarding vm.overcommit_memory vm.panic_on_oom
+  kernel.panic kernel.panic_on_oops kernel.keys.root_maxkeys kernel.keys.root_maxbytes)
+
+remember_host() {
+  local name
+  for name in "${SYSCTLS[@]}"; do
+    # Not every kernel has all of them.
+    ! sysctl "$name" 2>/dev/null || true
+  done >"$STATE/sysctls"
+  bridges >"$STATE/bridges"
+  iptables-save >"$STATE/iptables"
+  ip6tables-save >"$STATE/ip6tables"
+}
+
+restore_host() {
+  [[ -f $STATE/ip6tables ]] || return 0
+  local traces
+  traces=$(traces_of_docker)
+  remove_rules iptables "$traces"
+  remove_rules ip6tables "$traces"
+  remove_bridges
+  restore_sysctls
+}
+
+restore_sysctls() {
+  local name value
+  while IFS=' =' read -r name value; do
+    [[ $(sysctl -n "$name") == "$value" ]] || run sysctl -q -w "$name=$value"
+  done <"$STATE/sysctls"
+}
+
+bridges() {
+  ip -o link show type bridge | awk -F ': ' '{ print $2 }' | sort
+}
+
+new_bridges() {
+  bridges | grep -E '^(docker0|br-[0-9a-f]{12})$' | comm -23 - "$STATE/bridges"
+}
+
+# prints: patterns, one a line, of which each rule of Docker's has one: its chains, its bridges, its bridges' subnets
+traces_of_docker() {
+  local bridge
+  printf 'DOCKER\n'
+  for bridge in $(new_bridges); do
+    printf '%s\n' "$bridge"
+    ip -o addr show dev "$bridge" | awk '{ print $4 }' | sed -nE 's#^([0-9]+\.[0-9]+\.).*/16$# \1#p'
+  done
+}
+
+# In one transaction, so that rules which others added meanwhile stay. FORWARD gets its policy of before.
+remove_rules() { # IPTABLES TRACES
+  local policy
+  policy=$(sed -n 's/^:FORWARD \([A-Z]*\) .*/\1/p' "$STATE/$1" | tail -n 1)
+  "$1-save" | grep --invert-match --fixed-strings --file <(printf '%s\n' "$2") |
+    sed "s/^:FORWARD DROP /:FORWARD ${policy:-ACCEPT} /" | "$1-restore"
+}
+
+remove_bridges() {
+  local bridge
+  for bridge in $(new_bridges); do
+    run ip link delete "$bridge"
+  done
+}
