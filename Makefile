@@ -1,7 +1,7 @@
 # The verbs of this repository, in the order in which one needs them. `make help` explains them.
 
 .DEFAULT_GOAL := help
-.PHONY: demo demo-down test test-unit test-e2e test-faults lint update-golden image deploy cluster-up cluster-down conformance bench bench-quick help
+.PHONY: demo demo-down test test-unit test-e2e test-kind test-faults lint update-golden image deploy cluster-up cluster-down conformance bench bench-quick help
 
 demo: ## start a cluster with the controller and two applications, and show what to try
 	test/demo/demo up
@@ -17,6 +17,9 @@ test-unit: ## run the steps on saved snapshots: no cluster, no root
 
 test-e2e: ## run the real image in a real cluster (CLUSTER=kind|minikube|embedded)
 	test/run e2e
+
+test-kind: ## run what another cluster can break on a real kind cluster, also without Docker
+	test/run kind
 
 test-faults: ## the faults among them, as long as they may last
 	FAULTS=long test/run faults

@@ -1,18 +1,18 @@
 # What dockerd and a node change on the machine itself, and how it becomes again what it was.
 
 # Docker forwards packets. A node is privileged, and its kubelet and systemd set what they want of the kernel.
-SYSCTLS=(net.ipv4.ip_forward net.ipv6.conf.all.forwarding net.ipv6.conf.default.forwarding vm.overcommit_memory vm.panic_on_oom
-  kernel.panic kernel.panic_on_oops kernel.keys.root_maxkeys kernel.keys.root_maxbytes)
+SYSCTLS='^(net\.ipv4\.ip_forward|net\.ipv[46]\.conf\..*\.(forwarding|accept_redirects)|vm\.(overcommit_memory|panic_on_oom)|kernel\.(panic|panic_on_oops|sysrq|core_.*|keys\..*)|fs\.(protected_.*|file-max|nr_open))$'
 
 remember_host() {
-  local name
-  for name in "${SYSCTLS[@]}"; do
-    # Not every kernel has all of them.
-    ! sysctl "$name" 2>/dev/null || true
-  done >"$STATE/sysctls"
+  # Some may be read by nobody. ip_forward comes first, as writing it sets others.
+  sysctl -a --pattern "$SYSCTLS" 2>/dev/null | sort_forward_first >"$STATE/sysctls"
   bridges >"$STATE/bridges"
   iptables-save >"$STATE/iptables"
   ip6tables-save >"$STATE/ip6tables"
+}
+
+sort_forward_first() {
+  awk '/ip_forward/ { print; next } { others = others $0 "\n" } END { printf "%s", others }'
 }
 
 restore_host() {
@@ -28,7 +28,8 @@ restore_host() {
 restore_sysctls() {
   local name value
   while IFS=' =' read -r name value; do
-    [[ $(sysctl -n "$name") == "$value" ]] || run sysctl -q -w "$name=$value"
+    # The setting of a device that is gone is gone, too.
+    [[ $(sysctl -n "$name" 2>/dev/null || echo "$value") == "$value" ]] || run sysctl -q -w "$name=$value"
   done <"$STATE/sysctls"
 }
 

@@ -132,8 +132,9 @@ make_archive() { # FILE <"NAME PROGRAM LAYER..."
   jq '[.[].RepoTags[0] | capture("^(?<repository>.*):(?<tag>[^:]*)$") | {(.repository): {(.tag): "0"}}] | add' \
     "$folder/manifest.json" >"$folder/repositories"
   rm "$folder"/manifest-*
-  tar -C "$folder" -cf "$1" repositories manifest.json $(cd "$folder" && echo config-*) \
-    -C "$work/images" $(jq -r '[.[].Layers[]] | unique[]' "$folder/manifest.json")
+  (cd "$folder" && printf '%s\n' repositories manifest.json config-*) >"$work/members"
+  jq -r '[.[].Layers[]] | unique[]' "$folder/manifest.json" >"$work/layers"
+  tar -cf "$1" -C "$folder" --files-from "$work/members" -C "$work/images" --files-from "$work/layers"
   rm -r "$folder"
 }
 

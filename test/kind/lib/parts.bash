@@ -47,10 +47,7 @@ build_kubeadm() { # FOLDER
   mkdir "$module"
   cp "$ROOT/test/cluster/kubernetes/go.mod" "$module"
   cat "$ROOT/test/cluster/kubernetes/go.sum" "$HERE/parts/kubeadm/go.sum" >"$module/go.sum"
-  (
-    HERE=$1
-    go_build module "$1" "$(of_cluster kubernetes_version_flags)" k8s.io/kubernetes/cmd/kubeadm
-  )
+  go_build "$(realpath --relative-to "$HERE" "$module")" "$1" "$(of_cluster kubernetes_version_flags)" k8s.io/kubernetes/cmd/kubeadm
   rm -r "$module"
 }
 
