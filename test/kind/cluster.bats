@@ -42,10 +42,12 @@ node_answers() { # ADDRESS
   (($(wc -l <<<"$output") < 25))
 }
 
-@test "the variant hostport, deployed: each node's ports 80 and 443 answer, and the Ingresses show the nodes" {
+@test "the variant hostport, deployed by its release manifest: each node's ports 80 and 443 answer, and the Ingresses show the nodes" {
   trap restore_variant EXIT
   kubectl -n bash-ingress delete deployment/bash-ingress service/bash-ingress poddisruptionbudget/bash-ingress
-  kubectl apply -k "$root/manifests/variants/hostport"
+  make -s -C "$root" release-manifest VARIANT=variants/hostport IMAGE=docker.io/library/bash-ingress:dev >"$BATS_TEST_TMPDIR/manifest.yaml"
+  grep -q 'image: docker.io/library/bash-ingress:dev$' "$BATS_TEST_TMPDIR/manifest.yaml"
+  kubectl apply -f "$BATS_TEST_TMPDIR/manifest.yaml"
   kubectl -n bash-ingress rollout status daemonset/bash-ingress --timeout 120s
   for address in $(node_addresses); do
     wait_for 30 node_answers "$address"
