@@ -139,7 +139,7 @@ nodes_are_ready() {
 
 kind_config() {
   sed -e "s/hostPort: 80$/hostPort: $http_port/" -e "s/hostPort: 443$/hostPort: $https_port/" \
-    "$ROOT/manifests/variants/kind/kind-cluster.yaml"
+    "${KIND_CONFIG:-$ROOT/manifests/variants/kind/kind-cluster.yaml}"
 }
 
 # ---- the ports ----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ setup() {
   mkdir "$BATS_TEST_TMPDIR"/{programs,state}
   PATH=$BATS_TEST_TMPDIR/programs:$PATH
   told=$BATS_TEST_TMPDIR/told
-  unset DOCKER_HOST KIND_EXPERIMENTAL_PROVIDER KIND_IMAGE HTTP_PORT_ON_HOST HTTPS_PORT_ON_HOST
+  unset DOCKER_HOST KIND_EXPERIMENTAL_PROVIDER KIND_IMAGE KIND_CONFIG HTTP_PORT_ON_HOST HTTPS_PORT_ON_HOST
   export told HOME=$BATS_TEST_TMPDIR XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR
   program docker 'exit 0'
   program podman 'exit 1'
@@ -117,6 +117,13 @@ choose_ports_in_the_test() {
   choose_ports_in_the_test
   kind_start
   assert_equal "$HTTP_PORT_ON_HOST $HTTPS_PORT_ON_HOST" "$(sed -n 's/.*hostPort: //p' "$STATE/kind-cluster.yaml" | xargs)"
+}
+
+@test "KIND_CONFIG names another list of nodes, which get the chosen ports, too" {
+  choose_ports_in_the_test
+  KIND_CONFIG=$ROOT/manifests/variants/kind/kind-workers.yaml kind_start
+  assert_equal 2 "$(grep -c 'role: worker' "$STATE/kind-cluster.yaml")"
+  assert_contains "$(<"$STATE/kind-cluster.yaml")" "hostPort: $HTTP_PORT_ON_HOST"
 }
 
 @test "the address has the port that the node really got, and none if that is 80" {
