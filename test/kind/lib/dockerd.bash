@@ -68,6 +68,16 @@ run_inside() { # COMMAND...
   )
 }
 
+# Those of earlier inputs, unless a node still has them: each takes more than a gigabyte.
+remove_old_node_images() {
+  local name
+  for name in $(our_docker images --format '{{.Repository}}:{{.Tag}}' bash-ingress-node); do
+    if [[ $name != "$(node_image)" && -z $(our_docker ps --all --quiet --filter "ancestor=$name") ]]; then
+      our_docker rmi "$name" >/dev/null
+    fi
+  done
+}
+
 # Also what a crash has left: each part looks for itself what there is.
 remove_everything() {
   remove_containers

@@ -53,9 +53,11 @@ traces_of_docker() {
 
 # In one transaction, so that rules which others added meanwhile stay. FORWARD gets its policy of before.
 remove_rules() { # IPTABLES TRACES
-  local policy
+  local policy rules
   policy=$(sed -n 's/^:FORWARD \([A-Z]*\) .*/\1/p' "$STATE/$1" | tail -n 1)
-  "$1-save" | grep --invert-match --fixed-strings --file <(printf '%s\n' "$2") |
+  rules=$("$1-save")
+  [[ -n $rules ]] || return 0 # no table was ever made
+  grep --invert-match --fixed-strings --file <(printf '%s\n' "$2") <<<"$rules" |
     sed "s/^:FORWARD DROP /:FORWARD ${policy:-ACCEPT} /" | "$1-restore"
 }
 
