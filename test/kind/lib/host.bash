@@ -1,7 +1,7 @@
 # What dockerd and a node change on the machine itself, and how it becomes again what it was.
 
 # Docker forwards packets. A node is privileged, and its kubelet and systemd set what they want of the kernel.
-SYSCTLS='^(net\.ipv4\.ip_forward|net\.ipv[46]\.conf\..*\.(forwarding|accept_redirects)|vm\.(overcommit_memory|panic_on_oom)|kernel\.(panic|panic_on_oops|sysrq|core_.*|keys\..*)|fs\.(protected_.*|file-max|nr_open))$'
+SYSCTLS='^(net\.ipv4\.ip_forward|net\.ipv[46]\.conf\..*\.(forwarding|accept_redirects)|vm\.(overcommit_memory|panic_on_oom)|kernel\.(panic|panic_on_oops|sysrq|core_pattern|keys\..*)|fs\.(protected_.*|file-max|nr_open))$'
 
 remember_host() {
   # Some may be read by nobody. ip_forward comes first, as writing it sets others.
