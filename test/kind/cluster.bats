@@ -1,4 +1,5 @@
 # What kind has that the embedded cluster lacks: nodes that are containers, another network, ports of the machine.
+# bats file_tags=kind
 load ../e2e/helpers
 teardown() { common_teardown; }
 

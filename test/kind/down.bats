@@ -1,4 +1,5 @@
 # The end: what was started is gone. The last file of the tests on kind.
+# bats file_tags=kind
 load ../helpers
 load host
 
