@@ -1,7 +1,10 @@
 # The verbs of this repository, in the order in which one needs them. `make help` explains them.
 
+# One manifest: that of VARIANT, with IMAGE, the name in a registry that the nodes can pull from.
+RENDER = kubectl kustomize manifests/$(or $(VARIANT),base) | sed 's|image: bash-ingress:dev$$|image: $(or $(IMAGE),bash-ingress:dev)|'
+
 .DEFAULT_GOAL := help
-.PHONY: demo demo-down test test-unit test-e2e test-faults lint update-golden image deploy cluster-up cluster-down conformance bench bench-quick help
+.PHONY: demo demo-down test test-unit test-e2e test-kind test-faults lint update-golden image deploy release-manifest cluster-up cluster-down conformance bench bench-quick help
 
 demo: ## start a cluster with the controller and two applications, and show what to try
 	test/demo/demo up
@@ -18,6 +21,9 @@ test-unit: ## run the steps on saved snapshots: no cluster, no root
 test-e2e: ## run the real image in a real cluster (CLUSTER=kind|minikube|embedded)
 	test/run e2e
 
+test-kind: ## run what another cluster can break on a real kind cluster, also without Docker
+	test/run kind
+
 test-faults: ## the faults among them, as long as they may last
 	FAULTS=long test/run faults
 
@@ -30,8 +36,11 @@ update-golden: ## write again what the unit tests compare with; look at `git dif
 image: ## build the container image bash-ingress:dev
 	test/image build
 
-deploy: ## install the controller in the cluster that kubectl talks to (VARIANT=base|variants/NAME)
-	kubectl apply -k manifests/$(or $(VARIANT),base)
+deploy: ## install the controller in the cluster that kubectl talks to (IMAGE=..., VARIANT=base|variants/NAME)
+	$(RENDER) | kubectl apply -f -
+
+release-manifest: ## print one manifest, for `kubectl apply -f` without a checkout (IMAGE=..., VARIANT=...)
+	@$(RENDER)
 
 cluster-up: ## start the embedded cluster: real Kubernetes without Docker, as root
 	test/cluster/cluster up
@@ -49,4 +58,4 @@ bench-quick: ## the rows of 10 Ingresses, once instead of three times
 	test/bench/bench quick
 
 help: ## list the verbs
-	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/make \1 \2/p' $(MAKEFILE_LIST) | awk '{ printf "make %-14s ", $$2; $$1 = $$2 = ""; print substr($$0, 3) }'
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/make \1 \2/p' $(MAKEFILE_LIST) | awk '{ printf "make %-17s ", $$2; $$1 = $$2 = ""; print substr($$0, 3) }'

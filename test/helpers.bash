@@ -58,6 +58,13 @@ go_program() { # NAME
   echo "$BATS_RUN_TMPDIR/$1"
 }
 
+# Fails and shows both sides unless the filter gives EXPECTED (compact JSON).
+assert_json() { # FILTER EXPECTED <JSON
+  local actual
+  actual=$(jq -c "$1")
+  assert_equal "$2" "$actual"
+}
+
 # Makes FILE.crt and FILE.key: a certificate for the hosts, with commas between,
 # that it signs itself. Its subject is the file's name, by which tests know it.
 make_pair() { # FILE HOSTS rsa|ecdsa|rsa:BITS

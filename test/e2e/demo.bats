@@ -1,6 +1,7 @@
 load helpers
 teardown() { common_teardown; }
 
+# bats test_tags=kind
 @test "the demo's URLs answer as printed" {
   cd "$root"
   "$root/test/demo/demo" urls >"$BATS_TEST_TMPDIR/urls"
@@ -12,6 +13,7 @@ teardown() { common_teardown; }
   assert_equal "$(grep -c '^  curl' "$BATS_TEST_TMPDIR/urls")" "$tried"
 }
 
+# bats test_tags=kind
 @test "the five things to try work as printed" {
   cd "$root"
   "$root/test/demo/demo" things >"$BATS_TEST_TMPDIR/things"
@@ -25,6 +27,7 @@ teardown() { common_teardown; }
   assert_contains "$output" 'server_name "fruit.example";'
 }
 
+# bats test_tags=kind
 @test "the commands that the README shows for the cluster work" {
   cd "$root"
   readme_commands e2e >"$BATS_TEST_TMPDIR/commands"
@@ -37,6 +40,7 @@ teardown() { common_teardown; }
   assert_contains "$output" 'Secret demo/mine does not exist: its hosts have the default certificate'
 }
 
+# bats test_tags=kind
 @test "a second demo run finds everything in place" {
   before=$(controller_pods)
   run "$root/test/demo/demo" up

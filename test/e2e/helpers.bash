@@ -165,9 +165,11 @@ lose_nothing() { # LOAD ADDRESS HOST PATH COMMAND...
   grep -Eq '^sent [0-9]{3,}, failed 0$' "$report"
 }
 
-# The port for HTTPS beside that of $ADDRESS: a NodePort of its own where 80 is one.
+# Where HTTPS is, beside $ADDRESS: said by the cluster, or a NodePort of its own where 80 is one.
 tls_address() {
-  if [[ $ADDRESS == *:* ]]; then
+  if [[ -n ${TLS_ADDRESS-} ]]; then
+    echo "$TLS_ADDRESS"
+  elif [[ $ADDRESS == *:* ]]; then
     echo "${ADDRESS%:*}:$(kubectl -n bash-ingress get service bash-ingress -o jsonpath='{.spec.ports[?(@.name=="https")].nodePort}')"
   else
     echo "$ADDRESS:443"

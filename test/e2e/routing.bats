@@ -1,6 +1,7 @@
 load helpers
 teardown() { common_teardown; }
 
+# bats test_tags=kind
 @test "an Ingress is served within seconds, its change is followed, and it ends with the object" {
   create_ingress one 'one.example/first*=backend:80'
   wait_for 10 always_status 200 one.example /first/x
@@ -42,6 +43,7 @@ pods_that_answer() { # HOST
   ask "$1" '/?[1-100]' | jq -r .pod | sort -u | wc -l
 }
 
+# bats test_tags=kind
 @test "a headless Service is served by its pods" {
   kubectl -n e2e expose deployment/backend --name headless --cluster-ip None --port 80 --target-port web
   create_ingress headless 'headless.example/=headless:80'
@@ -75,6 +77,7 @@ SLICE
   wait_for_line 10 'Ingress e2e/resource: a resource cannot be the backend here, only a Service can (ResourceBackendNotServed)' controller_logs --since 30s
 }
 
+# bats test_tags=kind
 @test "traffic follows the pods of a Deployment, down to none and up again" {
   create_ingress scale 'scale.example/=backend:80'
   wait_for 10 always_status 200 scale.example /
@@ -108,6 +111,7 @@ SLICE
   always_status 404 harm.example /bad
 }
 
+# bats test_tags=kind
 @test "the pod sees the client's address, host and request, and the client the pod's answer" {
   create_ingress headers 'headers.example/*=backend:80'
   wait_for 10 always_status 200 headers.example /

@@ -19,6 +19,7 @@ events_of() { # NAME
     jq -r '.items | sort_by(.firstTimestamp)[] | "\(.type) \(.reason) \(.count)"'
 }
 
+# bats test_tags=kind
 @test "an Ingress shows its address within seconds, with its labels and annotations untouched" {
   create_ingress shown 'shown.example/=backend:80'
   kubectl -n e2e annotate ingress shown keep=this
@@ -29,6 +30,7 @@ events_of() { # NAME
   assert_contains "$(kubectl -n e2e get ingress shown)" "$(address_of shown)"
 }
 
+# bats test_tags=kind
 @test "who sees the address gets an answer at once, from every replica" {
   for i in {1..5}; do
     create_ingress "first-$i" "first-$i.example/=backend:80"

@@ -18,6 +18,7 @@ create_tls_ingress() { # NAME HOST SECRET
   create_ingress "$1" "$2/*=backend:80,tls=$3"
 }
 
+# bats test_tags=kind
 @test "HTTPS with the certificate of a Secret, over HTTP/1.1 and HTTP/2, with TLS 1.2 and 1.3" {
   make_pair "$dir/first" tls.example ecdsa
   put_secret first "$dir/first"
@@ -44,6 +45,7 @@ create_tls_ingress() { # NAME HOST SECRET
   assert_contains "$(ask_tls late.example / --cacert "$dir/second.crt")" '"pod":'
 }
 
+# bats test_tags=kind
 @test "another key pair in a Secret is live within seconds, and no request is lost" {
   make_pair "$dir/old" rotated.example ecdsa
   make_pair "$dir/new" rotated.example rsa
@@ -89,6 +91,7 @@ is_gone() { # POD FILE
   wait_for 30 is_gone "$pod" "$found"
 }
 
+# bats test_tags=kind
 @test "an annotation sends HTTP clients to HTTPS, with 308" {
   make_pair "$dir/forced" forced.example ecdsa
   put_secret forced "$dir/forced"

@@ -30,6 +30,12 @@ shell_programs() {
   done
 }
 
+@test "the release manifest is the variant's, with the image that is named" {
+  make -s release-manifest VARIANT=variants/hostport IMAGE=registry.example/ingress:1 >"$BATS_TEST_TMPDIR/out.yaml"
+  diff <(kubectl kustomize manifests/variants/hostport | sed 's|bash-ingress:dev|registry.example/ingress:1|') "$BATS_TEST_TMPDIR/out.yaml"
+  grep -q 'image: registry.example/ingress:1$' "$BATS_TEST_TMPDIR/out.yaml"
+}
+
 @test "yamllint finds nothing in the YAML files" { # but templates, which are not YAML yet
   git ls-files -z --cached --others --exclude-standard '*.yaml' ':!test/cluster/config' | xargs -0 yamllint --strict -c test/lint/yamllint.yaml
 }

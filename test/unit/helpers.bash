@@ -55,13 +55,6 @@ model() { # FIXTURE [EDIT]
   snapshot "$@" | "$bin/route"
 }
 
-# Fails and shows both sides unless the filter gives EXPECTED (compact JSON).
-assert_json() { # FILTER EXPECTED <JSON
-  local actual
-  actual=$(jq -c "$1")
-  assert_equal "$2" "$actual"
-}
-
 # Prints where an nginx may put what it does not hold in memory: its own folders are root's.
 temp_paths() { # FOLDER
   printf "  %s_temp_path $1;\n" client_body proxy fastcgi uwsgi scgi

@@ -76,7 +76,7 @@ show_progress() { # PID LOG WHAT: on a terminal one line that is rewritten each 
   while kill -0 "$1" 2>/dev/null; do
     # grep finds nothing, and says so by its exit code, while Go still downloads modules.
     packages="$(grep -c -v '^go: ' "$2" || true)"
-    line="$(printf '%s: %3d s, %4d packages compiled' "$3" $(($(uptime_seconds) - started)) "$packages")"
+    line="$(printf '%s: %3d s, %4d steps' "$3" $(($(uptime_seconds) - started)) "$packages")"
     (($(uptime_seconds) % interval)) || printf "  %s$end" "$line" >&2
     sleep 1
   done

@@ -1,7 +1,7 @@
 # Helpers for every part: words to the user, time, and waiting.
 
 say() { # WORDS...
-  printf 'cluster: %s\n' "$*" >&2
+  printf '%s: %s\n' "${PROGRAM:-cluster}" "$*" >&2
 }
 
 die() { # EXIT_CODE WORDS...
