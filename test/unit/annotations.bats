@@ -38,7 +38,7 @@ PAYLOADS
 }
 
 @test "a value that no annotation takes closes the Ingress if it protects, and is a problem else" {
-  route_values typed <<<'"no value at all: {;}\""'
+  route_values typed <<<'"no value at all: {;}\"\u0007"'
   jq -r 'to_entries[] | select(.value.type and .value.alias == null) | "\(.key) \(.value.class)"' "$bin/lib/annotations.json" >"$dir/rows"
   (($(wc -l <"$dir/rows") >= 9))
   while read -r name class; do
@@ -78,7 +78,7 @@ PAYLOADS
   cmp <("$bin/route" <"$dir/snapshot") <(features_in_use='' "$bin/route" <"$dir/snapshot")
 }
 
-# examples.json has a value for each row, with which the pod answers.
+# examples.json has a value for each row, with which the pod answers; null if that takes Secrets or another Ingress.
 @test "no annotation takes away what holds everywhere: dropped headers, the loop guard, denied addresses, HSTS" {
   backend=$(go_program backend)
   "$backend" 127.77.0.1:8080 127.77.0.2:8080 3>&- &
@@ -91,11 +91,13 @@ PAYLOADS
   snapshot_of examples --slurpfile examples "$BATS_TEST_DIRNAME/tables/examples.json" | TEMPLATES_DIR=$dir/templates HSTS='max-age=5' serve_snapshot
   assert_equal '' "$(problems)"
   while read -r name; do
-    assert_row 200 "$(ask "$name.example" / -o "$dir/body" -w '%{http_code}' -H 'X-Original-URL: /evil' -H 'Client-Cert: evil' -H 'X-Forwarded-For: 6.6.6.6')" "$name"
-    assert_row '["127.0.0.1"]' "$(jq -c '.header | [.["X-Original-Url", "Client-Cert", "X-Forwarded-For"] | values[]]' "$dir/body")" "$name"
+    if [[ $name != @(permanent|temporal)-redirect* && $name != relative-redirects ]]; then
+      assert_row 200 "$(ask "$name.example" /x -o "$dir/body" -w '%{http_code}' -H 'X-Original-URL: /evil' -H 'Client-Cert: evil' -H 'X-Forwarded-For: 6.6.6.6')" "$name"
+      assert_row '["127.0.0.1"]' "$(jq -c '.header | [.["X-Original-Url", "Client-Cert", "X-Forwarded-For"] | values[]]' "$dir/body")" "$name"
+      assert_row 403 "$(ask "$name.example" /x -o /dev/null -w '%{http_code}' --interface 127.0.0.9)" "$name"
+    fi # a redirect comes before that
     assert_row 508 "$(ask "$name.example" / -o /dev/null -w '%{http_code}' -H 'CDN-Loop: bash-ingress, bash-ingress, bash-ingress, bash-ingress, bash-ingress')" "$name"
-    assert_row 403 "$(ask "$name.example" / -o /dev/null -w '%{http_code}' --interface 127.0.0.9)" "$name"
     assert_row 'strict-transport-security: max-age=5' "$(curl -sk -o /dev/null -D - --connect-to "::127.0.0.1:$HTTPS_PORT" "https://$name.example/" | tr -d '\r' | grep -i ^strict | tr 'ST' 'st')" "$name"
-  done < <(jq -r 'keys[]' "$BATS_TEST_DIRNAME/tables/examples.json")
+  done < <(jq -r 'to_entries[] | select(.value).key' "$BATS_TEST_DIRNAME/tables/examples.json")
   kill -KILL "$backend_pid"
 }

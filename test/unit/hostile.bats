@@ -101,7 +101,7 @@ statuses() { # PATH   <HOSTS
   serve_lists <"$dir/snapshot.json"
   assert_only_our_own
   assert_equal "$(jq -r '.cves[] | "\(.ingress) \(.reason)"' "$dir/snapshot.json" | grep -v null | sort -u)" \
-    "$(jq -r '.problems[] | select(.ingress // "" | startswith("demo/cve-")) | "\(.ingress) \(.reason | sub("AnnotationRefused"; "AnnotationNotSupported"))"' "$dir/model.json" | sort -u)"
+    "$(jq -r '.problems[] | select(.ingress // "" | startswith("demo/cve-")) | "\(.ingress) \(.reason)"' "$dir/model.json" | sort -u)"
   jq -r '.cves[].host' "$dir/snapshot.json" >"$dir/hosts"
   (($(wc -l <"$dir/hosts") >= 25))
   assert_equal "$(jq -r '.cves[] | if .reason == "ProtectionNotAvailable" then 503 else 200 end' "$dir/snapshot.json")" "$(statuses /good <"$dir/hosts")"

@@ -75,8 +75,8 @@ golden() { # FIXTURE
 }
 
 @test "annotations of ingress-nginx that have no effect here are a problem, and no others" {
-  model rules '.ingresses.items[0].metadata.annotations = {"nginx.ingress.kubernetes.io/rewrite-target": "/", "nginx.ingress.kubernetes.io/app-root": "/a",
+  model rules '.ingresses.items[0].metadata.annotations = {"nginx.ingress.kubernetes.io/http2-push-preload": "true", "nginx.ingress.kubernetes.io/enable-rewrite-log": "true",
     "nginx.ingress.kubernetes.io/ssl-redirect": "false", "example.com/other": "x"}' |
     assert_json '[.problems[] | select(.reason | startswith("Annotation"))] | map([.reason, .message])' \
-      '[["AnnotationNotSupported","these annotations have no effect here: \"app-root\", \"rewrite-target\""]]'
+      '[["AnnotationNotSupported","these annotations have no effect here: \"enable-rewrite-log\", \"http2-push-preload\""]]'
 }
