@@ -122,7 +122,7 @@ ROWS
     enable-global-auth=0                       200
     proxy-ssl-verify=off                       200
     auth-tls-verify-client=off                 200
-    rewrite-target=/                           200   AnnotationNotSupported
+    http2-push-preload=true                    200   AnnotationNotSupported
     http2-push-preload=true                    200   AnnotationNotSupported
     enable-cors=maybe                          200   AnnotationRefused
     cors-allow-origin=;                        200   AnnotationRefused
@@ -130,7 +130,7 @@ ROWS
     proxy-body-size=much                       200   AnnotationRefused
     backend-protocol=SPDY                      200   AnnotationRefused
     backend-protocol=FCGI                      503   ProtectionNotAvailable
-    rewrite-target=/; auth-url=http://a        503   AnnotationNotSupported
+    ssl-ciphers=x; auth-url=http://a           503   AnnotationNotSupported
 ROWS
 }
 
