@@ -122,7 +122,7 @@ ROWS
     enable-global-auth=0                       200
     proxy-ssl-verify=off                       200
     auth-tls-verify-client=off                 200
-    http2-push-preload=true                    200   AnnotationNotSupported
+    enable-rewrite-log=true                    200   AnnotationNotSupported
     http2-push-preload=true                    200   AnnotationNotSupported
     enable-cors=maybe                          200   AnnotationRefused
     cors-allow-origin=;                        200   AnnotationRefused
