@@ -1,7 +1,10 @@
 # What holds for every row of annotations.json, whatever it is for.
 load helpers
 
-setup() { common_setup; }
+setup() {
+  common_setup
+  export features_in_use='' # all
+}
 teardown() { common_teardown; }
 
 # Sets $dir/model.json and $dir/nginx.conf: of an Ingress for each row and each value on standard input (JSON strings).
@@ -60,11 +63,11 @@ PAYLOADS
 }
 
 @test "only the features in use are loaded, and one that is used but not loaded is an error, never an open path" {
-  export features_in_use=$dir/in-use
-  source "$bin/lib/features.bash"
   route_values all <<<'"10.0.0.1"'
   snapshot_of values --arg which typed --slurpfile table "$bin/lib/annotations.json" --slurpfile values "$dir/values" >"$dir/snapshot"
   snapshot rules >"$dir/plain"
+  features_in_use=$dir/in-use
+  source "$bin/lib/features.bash"
   choose_features <"$dir/plain"
   refute_contains "$(<"$features_in_use/features.jq")" 'access::'
   "$bin/route" <"$dir/plain" | "$bin/render" >/dev/null

@@ -17,6 +17,24 @@ common_setup() { # [FOLDER]
   export STATE_DIR=$dir/state HTTP_PORT HTTPS_PORT ADMIN_PORT
   export DIGESTS=$BATS_FILE_TMPDIR/digests # for fixtures/snapshot: the tests of a file digest each list once
   HTTP_PORT=$(free_port) HTTPS_PORT=$(free_port) ADMIN_PORT=$(free_port)
+  load_features
+}
+
+# Lets route and render load the features of those annotations only that the file of tests, or a table of it, names: jq 1.6
+# takes 0.3 s to read all. (If one is used that is not loaded, they fail.)
+load_features() {
+  export features_in_use=$BATS_FILE_TMPDIR/features
+  [[ ! -e $features_in_use/uses ]] || return 0
+  local table files=("$BATS_TEST_FILENAME")
+  for table in "$BATS_TEST_DIRNAME"/../unit/tables/*; do
+    if grep -qw "$(basename "${table%.*}")" "$BATS_TEST_FILENAME"; then files+=("$table"); fi
+  done
+  # shellcheck source=bin/lib/features.bash
+  source "$bin/lib/features.bash"
+  grep -ohE '[a-z][a-z0-9-]+' "${files[@]}" | sort -u | jq -R . | jq -s -c --slurpfile table "$bin/lib/annotations.json" '
+    (map({(.): true}) | add) as $named
+    | {uses: [$table[0] | to_entries[] | select($named[.key]).value | if .alias then $table[0][.alias] else . end
+              | .feature // if .directive then "directives" else empty end] | unique}' | choose_features
 }
 
 # Ends what the test has started, and shows the logs if it failed.
