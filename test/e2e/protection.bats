@@ -81,8 +81,15 @@ ANNOTATIONS
   wait_for 20 has_event closed-0 ProtectionNotAvailable
 }
 
+# Sets seen: the client's address, by the log, which is some 100 ms late.
+sees_client() {
+  ask 'fruit.example' /apple -o /dev/null
+  seen=$(controller_logs --since 10s | sed -n 's|.*access: \([0-9.]*\) "GET fruit.example/apple.*|\1|p' | tail -n 1)
+  [[ -n $seen ]]
+}
+
 @test "source ranges let in and turn away the client of the connection, IPv4 and IPv6" {
-  seen=$(ask 'fruit.example' /apple -o /dev/null && controller_logs --since 10s | sed -n 's|.*access: \([0-9.]*\) "GET fruit.example/apple.*|\1|p' | tail -n 1)
+  wait_for 20 sees_client
   create_annotated >"$BATS_TEST_TMPDIR/hosts" <<ANNOTATIONS
 whitelist-source-range=$seen
 whitelist-source-range=203.0.113.0/24, 2001:db8::/32
