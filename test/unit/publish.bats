@@ -440,3 +440,13 @@ routed() {
   assert_contains "$output" 'objects: Error from server (Forbidden): no'
   [[ -s $API/written/replace ]]
 }
+
+@test "addresses that cannot be written keep no Event from being told" {
+  live_is broken
+  echo 'error when replacing "STDIN": Put "http://10.96.0.1/apis": EOF' >"$API/denial.replace"
+  publish
+  assert_equal 1 "$status"
+  assert_contains "$output" 'EOF'
+  refute_contains "$output" 'unbound variable'
+  [[ -s $API/written/create ]]
+}
