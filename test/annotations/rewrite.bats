@@ -56,6 +56,14 @@ load words
   assert_equal 'blue red' "$(who_answers three.example /app) $(who_answers three.example /app/)"
 }
 
+@test "a line end in a path leads nobody past an expression and what protects it" {
+  ingress guarded one.example '/private/(.*)$' red rewrite-target='/in/$1' allowlist-source-range=127.0.0.2
+  ingress rest one.example / blue
+  serve
+  assert_equal '403 403 200' "$(statuses one.example/{private/x,private/x%0ay,other%0ay})"
+  assert_equal '/in/x%0Ay' "$(ask one.example /private/x%0ay --interface 127.0.0.2 | jq -r .uri)"
+}
+
 @test "an expression that could take long, or is none, is a problem, and harms no other path" {
   local expression number=0
   while read -r expression; do

@@ -9,8 +9,10 @@ include "quoting";
 def escaped: gsub("(?<special>[.*+()])"; "\\\(.special)");
 
 # input: a location / output: the regular expression of its path, as nginx has it. (It has no quotes in it.)
+#
+# "." is any character, a line end (%0a) too: or who puts one into a path gets past "/private/(.*)$" and what protects it.
 def pattern:
-  if .pathType == "RegularExpression" then "^(?:\(.path | ltrimstr("^")))"
+  if .pathType == "RegularExpression" then "^(?s:\(.path | ltrimstr("^")))"
   elif .pathType == "Exact" then "^\(.path | escaped)$"
   else "^\(.path | escaped)(?:/|$)"
   end;
