@@ -94,20 +94,13 @@ def path_and_above:
 # input: [location] of a server / output: blocks for /foo where only /foo/ is Exact
 #
 # nginx would redirect /foo to /foo/ of its own accord (see "location" in the
-# documentation of ngx_http_core_module), unless /foo has a block too. That block comes before all regular expressions,
-# so it must be of the one that /foo matches, which may be protected.
+# documentation of ngx_http_core_module), unless /foo has a block too.
 def blocks_against_redirects($exact):
-  map(select(.pathType == "RegularExpression" or .pathType == "Prefix")) as $in_order
-  | any($in_order[]; .pathType == "RegularExpression") as $has_expressions
-  | def serves($path):
-      if .pathType == "RegularExpression" then .path as $expression | try ($path | test("\\A(?:\($expression))"; "i")) catch true
-      else .path == "/" or .path == $path or (.path as $own | $path | startswith($own + "/"))
-      end;
-  (map(select(.pathType | IN("Prefix", "Default")) | {(.path): .}) | add // {}) as $below
-  | .[] | select(.pathType == "Exact" and .path != "/" and (.path | endswith("/")))
+  (map(select(.pathType != "Exact") | {(.path): .}) | add // {}) as $below
+  | .[] | select(.pathType == "Exact" and .path != "/" and (.path | endswith("/")) and (.head | not))
   | (.path | rtrimstr("/")) as $path
-  | select($exact[$path] or (($has_expressions | not) and $below[$path]) | not) # Prefix has that block, unless it is an expression
-  | first((if $has_expressions then $in_order[] | select(serves($path)) else empty end), ($path | path_and_above | $below[.] // empty))
+  | select($exact[$path] or $below[$path] | not)
+  | first($path | path_and_above | $below[.] // empty)
   | "    location = \($path | string) { \(answer) }";
 
 # input: a server / output: its block; $tls are the directives for TLS

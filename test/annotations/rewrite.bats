@@ -53,6 +53,7 @@ load words
   serve
   assert_equal '403 200 403 200' "$(statuses one.example/{admin,admin/,administrator,other})"
   assert_equal 'auth red' "$(who_answers two.example /app) $(who_answers two.example /app/)"
+  assert_equal 'auth auth blue' "$(who_answers two.example /app/x) $(who_answers two.example /app/%0a) $(who_answers two.example /ax)"
   assert_equal 'blue red' "$(who_answers three.example /app) $(who_answers three.example /app/)"
 }
 
