@@ -97,7 +97,7 @@ def path_and_above:
 # documentation of ngx_http_core_module), unless /foo has a block too.
 def blocks_against_redirects($exact):
   (map(select(.pathType != "Exact") | {(.path): .}) | add // {}) as $below
-  | .[] | select(.pathType == "Exact" and .path != "/" and (.path | endswith("/")))
+  | .[] | select(.pathType == "Exact" and .path != "/" and (.path | endswith("/")) and (.head | not))
   | (.path | rtrimstr("/")) as $path
   | select($exact[$path] or $below[$path] | not)
   | first($path | path_and_above | $below[.] // empty)

@@ -18,6 +18,12 @@ def count:
   .[1:-1] | split(",") | (.[0] | tonumber) as $least
   | if length == 1 then [$least, $least] elif .[1] == "" then [$least, null] else [$least, (.[1] | tonumber)] end;
 
+# input: a class such as [a-z0-9] / output: whether each of its ranges is one: nginx rejects [z-a] and [\d-z]
+def is_sound:
+  .[1:-1] | ltrimstr("^")
+  | all(match("(\\\\.|[^\\\\])-(\\\\.|[^\\\\])"; "g").captures | map(.string);
+      (any(.[]; test("\\\\[dwsDWS]")) | not) and .[0][-1:] <= .[1][-1:]);
+
 # input: an expression / output: {loops, choices} of it, or {why} it is not let in
 #
 # .groups has, for each group that is open, how many loops were before it; .atom is what a quantifier would repeat:
@@ -44,6 +50,7 @@ def weighed:
            elif $token == "^" then (if .first then . else .why = "has ^ in its middle" end) | .atom = null
            elif $token == "$" then .atom = null
            elif $token | IN("{", "}") then .why = "has a \($token) that is no count such as {2,4}"
+           elif ($token | startswith("[")) and ($token | is_sound | not) then .why = "has a range in \($token) that is none"
            else .atom = "one"
            end)
           | .first = false)

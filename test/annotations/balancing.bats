@@ -60,3 +60,13 @@ pods_of() { # HOST PATH... [-- CURL_OPTION...]
     assert_equal '200 200' "$(statuses "$name.example"/{,x})"
   done
 }
+
+@test "upstream-hash-by of one namespace reads at most 20 headers, cookies and arguments: the oldest Ingresses count" {
+  local id
+  for id in {1..21}; do ingress "a$id" "a$id.example" / red "upstream-hash-by=\$arg_a$id"; done
+  ingress other/b b.example / red 'upstream-hash-by=$arg_b'
+  ingress same same.example / red 'upstream-hash-by=${arg_a1}$request_uri'
+  serve
+  assert_equal '200 200 200 200' "$(statuses {a1,a21,b,same}.example/)"
+  assert_equal 'LimitExceeded: e2e/a21: upstream-hash-by has no effect: those of its namespace read more than 20 different headers, cookies and arguments' "$(problems)"
+}

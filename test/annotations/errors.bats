@@ -24,6 +24,26 @@ told='"\(.uri) \(.header["X-Code"][0]) \(.header["X-Original-Uri"][0]) \(.header
   assert_contains "$(problems)" 'ServiceNotFound: e2e/missing'
 }
 
+@test "default-backend lets nobody past a login, whether the Service is not there, has no port, or has no pod" {
+  secret users Opaque 'auth=alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g='
+  ingress gone gone.example / no-such-service default-backend=blue auth-type=basic auth-secret=users
+  ingress port port.example / red:81 default-backend=blue auth-type=basic auth-secret=users
+  ingress secret secret.example / no-such-service default-backend=blue auth-type=basic auth-secret=no-such-secret
+  ingress url url.example / no-such-service default-backend=blue 'auth-url=http://auth.e2e.svc/check?status=401'
+  ingress tls tls.example / no-such-service default-backend=blue auth-tls-secret=users
+  ingress open open.example / no-such-service default-backend=blue
+  serve
+  assert_equal '503 503 503 503 503 200' "$(statuses {gone,port,secret,url,tls,open}.example/)"
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/gone: default-backend does not answer for a Service that cannot be found, because the path needs a login'
+}
+
+@test "all codes of custom-http-errors that are let in are those that nginx takes" {
+  ingress one one.example / red default-backend=blue custom-http-errors=400,401,413,444,494,495,496,497,498,499,599
+  ingress two two.example / red default-backend=blue custom-http-errors=499
+  serve
+  assert_equal 'red red' "$(who_answers one.example /) $(who_answers two.example /)"
+}
+
 @test "with custom-http-errors the default backend answers in the place of errors, its status counts, and other errors stay" {
   ingress custom one.example / red default-backend=blue custom-http-errors='404, 500,502,403'
   ingress kept two.example / red default-backend=blue custom-http-errors=404,502 disable-proxy-intercept-errors=true

@@ -250,3 +250,13 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal '200 403 403' "$(statuses asks.example/{open,second,second/nginx-asks/1})"
   assert_equal '400' "$(status asks.example / --request-target nginx-asks/1)"
 }
+
+@test "a name in auth-response-headers that is too long for gRPC closes its Ingress and no other" {
+  long=$(printf 'X-%062d' 0)
+  ingress long long.example / red "auth-url=$auth/check" "auth-response-headers=$long"
+  ingress grpc grpc.example / red "auth-url=$auth/check" "auth-response-headers=$long" backend-protocol=GRPC
+  ingress longest longest.example / red "auth-url=$auth/check?status=403" "auth-response-headers=${long:0:46}" backend-protocol=GRPC
+  serve
+  assert_equal '200 503 403' "$(statuses {long,grpc,longest}.example/)"
+  assert_contains "$(problems)" "auth-response-headers has ${long,,}, and with gRPC a name may have 46 characters"
+}

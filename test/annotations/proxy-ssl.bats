@@ -58,3 +58,19 @@ MIIB
   assert_contains "$said" 'e2e/unverified: closed, because its protection is not available here: Secret e2e/pair: its ca.crt holds no certificate in PEM form'
   for name in name ciphers protocols server-name verify-depth; do assert_contains "$said" "AnnotationRefused: e2e/line: the annotation proxy-ssl-$name is "; done
 }
+
+@test "proxy-ssl-ciphers that would leave no cipher are a problem: nginx would take no configuration" {
+  local ciphers id=0
+  for ciphers in NOSUCH HIGH:!HIGH HIGH:-HIGH HIGH:@SECLEVEL=9 MD5 'ECDHE-RSA-AES128-GCM-SHA256:!aRSA' NOSUCH:DEFAULT; do
+    id=$((id + 1))
+    ingress "wrong-$id" "wrong-$id.example" / red:443 backend-protocol=HTTPS "proxy-ssl-ciphers=$ciphers"
+  done
+  for ciphers in DEFAULT HIGH:!aNULL:!MD5:!SHA:!DH:!kRSA NOSUCH:ECDHE-ECDSA-AES128-GCM-SHA256:!MEDIUM '!aNULL:HIGH' kEECDH+AESGCM:HIGH; do
+    id=$((id + 1))
+    ingress "good-$id" "good-$id.example" / red:443 backend-protocol=HTTPS "proxy-ssl-ciphers=$ciphers"
+  done
+  serve
+  assert_equal 200 "$(status good-8.example /)"
+  assert_equal 7 "$(problems | grep -c 'AnnotationRefused: e2e/wrong-.: the annotation proxy-ssl-ciphers is ')"
+  assert_equal '' "$(problems | grep good-)"
+}

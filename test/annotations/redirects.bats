@@ -81,3 +81,16 @@ moved() { # HOST PATH [CURL_OPTION...]
   assert_equal red "$(ask_tls one.example / -o /dev/null -w '%{http_code}' | sed s/200/red/)"
   assert_equal '301 http://three.example:8080/x' "$(moved three.example:8080 /)"
 }
+
+@test "the aliases of a namespace have limits, whatever its Ingresses have: the oldest count" {
+  local id name aliases
+  for id in {1..3}; do
+    aliases=
+    for name in {1..20}; do aliases+=,*.x$id-$name.example; done
+    ingress "a$id" one.example "/$id" red "server-alias=${aliases:1}"
+  done
+  ingress other/a two.example / red server-alias=*.two.example
+  serve
+  assert_equal '200 200 404 200' "$(statuses a.x1-1.example/1 a.x2-20.example/2 a.x3-20.example/3 a.two.example/)"
+  assert_equal 'LimitExceeded: e2e/a3: not all of its server-alias are served: those of its namespace come to more than 1000 hosts, 50 wildcards or 10000 paths' "$(problems)"
+}

@@ -40,6 +40,31 @@ load words
   assert_equal 'red 404' "$(who_answers three.example '/foo(.*)') $(who_answers three.example /foo/bar)"
 }
 
+@test "where only /x/ is Exact, what protects the expression that /x matches is in force for /x" {
+  ingress exact one.example Exact:/admin/ red
+  ingress guarded one.example '/adm.*' red use-regex=true denylist-source-range=0.0.0.0/0,::/0
+  ingress rest one.example / blue
+  ingress exact-two two.example Exact:/app/ red
+  ingress literal two.example /ap+ auth use-regex=true
+  ingress rest-two two.example / blue
+  ingress exact-three three.example Exact:/app/ red
+  ingress other three.example /other auth use-regex=true
+  ingress prefix three.example /app blue
+  serve
+  assert_equal '403 200 403 200' "$(statuses one.example/{admin,admin/,administrator,other})"
+  assert_equal 'auth red' "$(who_answers two.example /app) $(who_answers two.example /app/)"
+  assert_equal 'auth auth blue' "$(who_answers two.example /app/x) $(who_answers two.example /app/%0a) $(who_answers two.example /ax)"
+  assert_equal 'blue red' "$(who_answers three.example /app) $(who_answers three.example /app/)"
+}
+
+@test "a line end in a path leads nobody past an expression and what protects it" {
+  ingress guarded one.example '/private/(.*)$' red rewrite-target='/in/$1' allowlist-source-range=127.0.0.2
+  ingress rest one.example / blue
+  serve
+  assert_equal '403 403 200' "$(statuses one.example/{private/x,private/x%0ay,other%0ay})"
+  assert_equal '/in/x%0Ay' "$(ask one.example /private/x%0ay --interface 127.0.0.2 | jq -r .uri)"
+}
+
 @test "an expression that could take long, or is none, is a problem, and harms no other path" {
   local expression number=0
   while read -r expression; do
@@ -61,13 +86,17 @@ load words
 /[[:alpha:]]
 /(?i)a
 /$(pwned)'
+/[z-a]
+/[\d-z]
+/[^a-\w]
 EXPRESSIONS
   ingress target two.example '/x/(.*)' red 'rewrite-target=/$1"; return 200 "pwned'
   ingress variable two.example '/y/(.*)' red 'rewrite-target=/$host'
   ingress scheme two.example '/z/(.*)' red 'rewrite-target=http://evil.example/$1'
+  ingress ranges three.example '/[a-z-9\d.-][+--][A-z_-][^\w-]' red use-regex=true
   ingress good one.example '/good(/|$)(.*)' blue 'rewrite-target=/$2'
   serve
-  assert_equal 15 "$(problems | grep -c '^PathRefused: e2e/wrong-')"
+  assert_equal 18 "$(problems | grep -c '^PathRefused: e2e/wrong-')"
   assert_contains "$(problems)" 'PathRefused: e2e/wrong-1: the path "/(a+)+$" repeats a group, which could take very long: only ? may follow a group'
   assert_equal 3 "$(problems | grep -c '^AnnotationRefused: e2e/.*rewrite-target')"
   assert_equal '/tea' "$(pod_gets .uri one.example /good/tea)"

@@ -21,6 +21,9 @@ def default_backend($name; $services; answer):
   | answer;
 
 # input: [answered claim] / output: the same, each with the upstream of its default backend, as .fallback
+#
+# A login is looked for only where a Service is found (basic-auth.jq and others say `.upstream`). So without one, a path
+# that needs a login stays an error: a default backend would answer everybody.
 def claims($context; answer):
   def wanted: if .options then $context.options[.options - 1] | .["default-backend"], .["custom-http-errors"] else null, null end;
   map(
@@ -28,8 +31,12 @@ def claims($context; answer):
     | if $name then
         default_backend($name; $context.services; answer) as $backend
         | if $backend.upstream then
-            .also += [$backend]
-            | .fallback = {upstream: $backend.upstream, options, service: (.service // ""), port: (.port | if type == "object" then .port else . end)}
+            if .upstream == null and .status and ($context.options[.options - 1] | any(keys[]; startswith("auth-"))) then
+              ., {problem: {ingress, reason: "AnnotationRefused", message: "default-backend does not answer for a Service that cannot be found, because the path needs a login"}}
+            else
+              .also += [$backend]
+              | .fallback = {upstream: $backend.upstream, options, service: (.service // ""), port: (.port | if type == "object" then .port else . end)}
+            end
           else ., {problem: {ingress, reason: "AnnotationRefused", message: "default-backend: \($backend.message)"}}
           end
       elif $codes then ., {problem: {ingress, reason: "AnnotationRefused", message: "custom-http-errors has no effect without default-backend: there is none for all Ingresses here"}}
@@ -41,8 +48,8 @@ def told: "namespace", "ingress", "service", "port";
 # output: the codes that may be nginx's own before it has asked a pod
 def before_pods: 401, 403, 405, 429, 500, 503;
 
-# input: {annotation: value} / output: [code] that go to the default backend; nginx would read what is too large after all
-def codes: [.["custom-http-errors"] // "" | scan("[0-9]+") | tonumber | select(. != 413)] | unique;
+# input: {annotation: value} / output: [code] that go to the default backend; nginx would read what is too large after all, and takes no page for 499
+def codes: [.["custom-http-errors"] // "" | scan("[0-9]+") | tonumber | select(. != 413 and . != 499)] | unique;
 
 # input: {backend: the name of an upstream, codes} / output: a server's lines: where nginx goes with an error of the pod,
 # whose code is known by $upstream_status; and with those that may be its own

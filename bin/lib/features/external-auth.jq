@@ -93,11 +93,14 @@ def not_from_a_service:
   IN("host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "expect", "x-request-id", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto", "cdn-loop");
 
 # input: {annotation: value} of the claim / output: why its auth-response-headers are not possible, or nothing
-def wrong_headers($known):
+#
+# nginx's table of headers for gRPC has buckets of 64 bytes, and a longer name would keep it from taking its configuration.
+def wrong_headers($known; $protocol):
   .["auth-response-headers"] // [] | map(ascii_downcase)
   | if length > 20 then "auth-response-headers has more than 20 names"
     else
       (.[] | select(not_from_a_service) | "auth-response-headers cannot have \(.), which nginx itself tells the pod"),
+      (.[] | select(length > 46 and ($protocol // "" | startswith("GRPC"))) | "auth-response-headers has \(.), and with gRPC a name may have 46 characters"),
       (.[] | select($known[.] | not) | "auth-response-headers of all Ingresses have more than 50 names, and \(.) is one too many")
     end;
 
@@ -116,7 +119,7 @@ def claims($context; answer):
         elif $set["auth-url"] == null then closed("\([$set | keys[] | select(startswith("auth-"))][0]) needs auth-url, which says who is asked")
         else
           . as $claim
-          | ([$set | wrong_headers($known)] | first) as $wrong
+          | ([$set | wrong_headers($known; $claim.protocol)] | first) as $wrong
           | (if $wrong then {$wrong} else $set["auth-url"] | target($claim; $context; $addresses; $hosts; answer) end) as $target
           | if $target.wrong then closed($target.wrong)
             elif $target.upstream then .asks = ($target | {upstream, service, protocol}) | .also += [$target]

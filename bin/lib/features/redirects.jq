@@ -5,6 +5,22 @@ def other_host:
   .host | select(. != "" and (startswith("*") | not))
   | if startswith("www.") then .[4:] | select(contains(".")) else "www." + . | select(length <= 253) end;
 
+# How much the aliases of one namespace may come to. A hundred small Ingresses of one host with 20 aliases each would be
+# 200,000 paths: the limits of limits.jq count only what rules ask for.
+def most_of_aliases: {aliases: 1000, wildcards: 50, paths: 10000};
+
+# input: [{alias, host, namespace, ingress}, the oldest Ingress first] / output: {aliases: those that count, beyond:
+# {ingress: true}}; $paths is {"namespace/host": number of its claims}
+def within_most($paths):
+  reduce .[] as $it ({used: {}, aliases: [], beyond: {}};
+    ((.used[$it.namespace] // {aliases: 0, wildcards: 0, paths: 0})
+     | .aliases += 1
+     | .wildcards += (if $it.alias | startswith("*") then 1 else 0 end)
+     | .paths += $paths["\($it.namespace)/\($it.host)"]) as $sum
+    | if any($sum | to_entries[]; .value > most_of_aliases[.key]) then .beyond[$it.ingress] = true
+      else .used[$it.namespace] = $sum | .aliases += [$it]
+      end);
+
 # input: [claim] / output: claims for hosts that no rule is for: of two Ingresses that want one, the older gets it
 #
 # An alias serves what its host serves, as far as that is of the same namespace.
@@ -13,10 +29,11 @@ def claims($context):
   def set: $context.options[.options - 1];
   . as $all
   | ([.[] | {(.host): true}] | add // {}) as $taken
-  | ([ $all[] | select(.options)
+  | (reduce ($all[] | select(.ingress)) as $claim ({}; .["\($claim | namespace)/\($claim.host)"] += 1)) as $paths
+  | ([ $all | to_entries[] | .key as $number | .value | select(.options)
        | . as $claim
-       | (set["server-alias"] // [])[:20][] | {alias: ., host: $claim.host, namespace: ($claim | namespace)} ]
-     | group_by(.alias) | map(select($taken[.[0].alias] | not)[0])) as $aliases
+       | (set["server-alias"] // [])[:20][] | {alias: ., host: $claim.host, namespace: ($claim | namespace), ingress: $claim.ingress, $number} ]
+     | group_by(.alias) | map(select($taken[.[0].alias] | not)[0]) | sort_by(.number) | within_most($paths)) as {$aliases, $beyond}
   | ([$aliases[] | {("\(.namespace)/\(.host)"): [.alias]}] | reduce .[] as $entry ({}; ($entry | keys[0]) as $key | .[$key] += $entry[$key])) as $aliases_of
   | ([$aliases[] | {(.alias): true}] | add // {}) as $is_alias
   | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: other_host}
@@ -24,7 +41,9 @@ def claims($context):
      | group_by(.host) | map(.[0])) as $moved
   | $all
     + [ $all[] | select(.ingress) | . as $claim | $aliases_of["\(namespace)/\(.host)"][]? | $claim + {host: .} ]
-    + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix"} ];
+    + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix"} ]
+    + [ $beyond | keys[] | {problem: {ingress: ., reason: "LimitExceeded",
+        message: "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths"}} ];
 
 # input: a location / output: the directives that redirect
 def location:

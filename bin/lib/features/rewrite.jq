@@ -2,6 +2,8 @@
 #
 # nginx takes the first regular expression that matches, before any prefix. So in a server that has one, its prefixes
 # become expressions, too, and they stand in the order of the model: the longest path first, as ingress-nginx has it.
+# Before them come the Exact paths that end with "/": beside `location = /x/`, nginx would redirect /x of its own accord,
+# and a block against that (templates/nginx.jq) would take /x from the expression that it matches, and from what protects it.
 include "expressions";
 include "quoting";
 
@@ -9,16 +11,22 @@ include "quoting";
 def escaped: gsub("(?<special>[.*+()])"; "\\\(.special)");
 
 # input: a location / output: the regular expression of its path, as nginx has it. (It has no quotes in it.)
+#
+# "." is any character, a line end (%0a) too: or who puts one into a path gets past "/private/(.*)$" and what protects it.
 def pattern:
-  if .pathType == "RegularExpression" then "^(?:\(.path | ltrimstr("^")))"
+  if .pathType == "RegularExpression" then "^(?s:\(.path | ltrimstr("^")))"
   elif .pathType == "Exact" then "^\(.path | escaped)$"
   else "^\(.path | escaped)(?:/|$)"
   end;
+
+# input: a location / output: whether it is for a path such as /x/ and no other
+def is_exact_folder: .pathType == "Exact" and .path != "/" and (.path | endswith("/"));
 
 # input: a location of a server with regular expressions / output: it with .head, which is what its block begins with
 def with_head:
   if .pathType == "RegularExpression" then .head = "~* \"\(pattern)\""
   elif .pathType == "Prefix" and .path != "/" then .head = "~ \"\(pattern)\""
+  elif is_exact_folder then .head = "~ \"^\(.path | escaped)\\z\""
   else .
   end;
 
@@ -44,7 +52,7 @@ def model:
   | .servers |= map(
       if any(.locations[]; .pathType == "RegularExpression") then
         .lines += [.locations | too_long]
-        | .locations |= map(with_head)
+        | .locations |= (map(select(is_exact_folder)) + map(select(is_exact_folder | not)) | map(with_head))
       else .
       end
       | .locations |= map(with_rewrite($options)));
