@@ -119,7 +119,7 @@ def server_block($tls):
       elif .host | startswith("*.") then "\"~^[^.]+\(.host[1:] | harmless | gsub("[.]"; "[.]"))$\"" # one label, unlike nginx's own "*."
       else .host | string
       end);",
-    (if .host == "" or .own_tls then $tls[] else empty end),
+    (if .host == "" then $tls[] else empty end),
     "    if ($nginx_says) { return 400 $nginx_says; }",
     "    if ($is_loop) { return 508 \"This request goes round in circles, perhaps because an EndpointSlice has the address of a controller.\\n\"; }",
     .lines[]?,

@@ -26,8 +26,8 @@ def is_sound:
 
 # input: an expression / output: {loops, choices} of it, or {why} it is not let in
 #
-# .groups has, for each group that is open, how many loops were before it; .atom is what a quantifier would repeat:
-# null, "one" character, or a "group", of which .inside says how many loops it has.
+# .groups has one entry for each open group; .atom is what a quantifier would repeat: null, "one" character, or a
+# "group"; .first is true before the first token.
 def weighed:
   (tokens // [null]) as $all
   | if $all[0] == null then {why: "has something in it that is not served; possible are literals, classes, . ? * + {n,m} ^ $ ( ) |"}

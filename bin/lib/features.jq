@@ -1,16 +1,15 @@
 # What annotations can ask for: the list of the features. Each is a file in features/, with up to three hooks:
 #
 #   claims    [answered claim, the oldest Ingress first] => the same, with others, fewer, or closed ones   (in route.jq)
-#             $context: {options: [{annotation: value}], secrets, services, shared: [namespace], quarantined: {ingress: true}}.
+#             $context: {features, options: [{annotation: value}], secrets, services, shared: [namespace], quarantined: {ingress: true}}.
 #             A claim's own annotations are $context.options[.options - 1].
 #             answer: input {service, port, protocol} / output: the same with upstream, or with status, reason and message;
 #             what is put into the claim's .also has an upstream of its own; .balance goes to its upstream in the model
 #   model     model => the same with lines for nginx.conf: in .lines for the http block, and in the .lines of a server or
-#             an upstream; .own_tls: true gives a server the directives of its certificates             (in nginx.jq)
+#             an upstream; .head, .rewrite and .target of a location are its block's head and parts     (in nginx.jq)
 #   location  a location, with .host, and its annotations in .set => directives for its block, as text  (in nginx.jq)
 #
-# They run in the order of their lines: aliases first, so that the others see all hosts; what adds problems last. What
-# `location` adds is written before what answers the request, and nginx runs `set`, `if` and `return` in that order,
+# They run in the order of their lines: aliases first, so that the others see all hosts. What `location` adds is written before what answers the request, and nginx runs `set`, `if` and `return` in that order,
 # before `limit_req`, `auth_basic` and other directives.
 #
 # Reading programs costs jq more than running them, so lib/features.bash leaves out each line that names a feature
@@ -66,7 +65,7 @@ def all_loaded:
 
 # input: [answered claim, the oldest Ingress first] / output: the same, as the features change it
 def feature_claims($context; answer):
-  ($context | all_loaded) as $_
+  ($context | all_loaded) as $_ # only for its error
   | .
   | redirects::claims($context)
   | canary::claims($context)

@@ -5,7 +5,8 @@
 #
 # shellcheck shell=bash disable=SC2154 # folder is fetch's
 
-# Prints what COMMAND makes of each item: a line for each line. Of the items that it has seen before, it knows that.
+# Prints a line for each item: COMMAND's digest, or the remembered one if the item is unchanged. (In the file "found", an
+# empty line stands for a new item.)
 only_new_items() { # COMMAND... <ITEMS
   local known=$folder/known
   if ! is_long; then

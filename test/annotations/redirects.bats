@@ -86,7 +86,7 @@ moved() { # HOST PATH [CURL_OPTION...]
   local id name aliases
   for id in {1..3}; do
     aliases=
-    for name in {1..20}; do aliases+=,*.x$id-$name.example; done
+    for name in {1..20}; do aliases+=",*.x$id-$name.example"; done
     ingress "a$id" one.example "/$id" red "server-alias=${aliases:1}"
   done
   ingress other/a two.example / red server-alias=*.two.example

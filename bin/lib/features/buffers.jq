@@ -1,7 +1,7 @@
 # proxy-buffering, proxy-buffer-size, proxy-buffers-number, proxy-busy-buffers-size, proxy-max-temp-file-size,
 # proxy-request-buffering, proxy-http-version, client-body-buffer-size: what nginx holds of an answer or a request.
 #
-# Who sends slowly, or takes slowly, costs nginx what it holds for them, and all Ingresses share its memory. So a request
+# nginx holds data for slow senders and slow readers, and all Ingresses share its memory. So a request
 # holds at most 1 MiB of a body, and an answer at most 1 MiB in its buffers. nginx rejects sizes that do not fit together
 # (ngx_http_upstream.c: proxy_busy_buffers_size and proxy_max_temp_file_size): here they are made to fit.
 

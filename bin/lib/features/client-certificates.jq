@@ -70,8 +70,8 @@ def location:
 
 # input: {authority: FILE, depth} / output: directives of a server that verifies clients; $numbers are those of the variables for its certificate
 #
-# A client that comes back resumes its TLS session, in which it counts as verified: not by the authority of before, if
-# another has taken its place since. nginx compares, among other things, the text of ssl_certificate (see
+# A resumed TLS session counts as verified. If the authority has changed since, that must not hold, so sessions are bound
+# to it: nginx compares, among other things, the text of ssl_certificate (see
 # ngx_ssl_session_id_context), so that names the authority's file, in a variable that is always empty: the handshake has no
 # query. Before 1.27.4, nginx would also take the session of another host; without the cache and the tickets it does not.
 def verifying($numbers):

@@ -3,10 +3,10 @@
 # default-backend answers for a Service that does not exist or has no ready endpoint; with custom-http-errors, also in
 # the place of errors of these codes, the pod's or nginx's own. It is told by headers what happened, and its status counts.
 #
-# An error_page of a location replaces all of the http block, so it repeats them (templates/answers.conf.template). Which
-# code it was, nginx does not know any more on its way, but by the name of the location that it goes to.
-# nginx has no body any more that it has passed on, so the default backend gets none then; a body that is still to come
-# is passed on to it, since nothing is kept here.
+# An error_page of a location replaces all of the http block, so it repeats them (templates/answers.conf.template). On the
+# way to the default backend nginx no longer knows the code, so the name of the location carries it.
+# nginx cannot send a body twice: if a pod got it, the default backend gets none. A body not yet read goes to the
+# default backend.
 include "quoting";
 
 # input: the digest of a Service / output: its first port, by name if it has one; nothing if it has none

@@ -1,5 +1,5 @@
 # mirror-target, mirror-request-body: a Service gets a copy of each request, as a client would send it, and what it
-# answers is dropped. The client does not wait for it long: a connection may take a second, an answer two.
+# answers is dropped. The client hardly waits for it: connecting may take 1 s, the answer 2 s.
 #
 # The target is a Service of the Ingress's own namespace (or of one that all share) by its name in the cluster, as in
 # http://SERVICE.NAMESPACE.svc.cluster.local:80$request_uri: nginx asks its pods. A name that it had to resolve could

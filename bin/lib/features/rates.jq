@@ -1,8 +1,8 @@
 # limit-rps, limit-rpm, limit-connections, limit-burst-multiplier, limit-allowlist, limit-rate, limit-rate-after: how much
-# one client may have of an Ingress. Each replica of the controller counts for itself; who has had enough gets a 503.
+# one client may have of an Ingress. Each replica counts for itself; a client beyond its limit gets a 503.
 #
 # nginx counts in zones of shared memory. Ingresses with the same rate share a zone: what is counted is an Ingress with a
-# client's address. When a zone is full, nginx forgets who has not asked for the longest time. A zone keeps its rate and
+# client's address. When a zone is full, nginx forgets the client that has been silent longest. A zone keeps its rate and
 # size as long as nginx runs, whatever a new configuration says, so its name tells both.
 include "network-lists";
 include "quoting";

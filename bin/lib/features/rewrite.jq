@@ -12,7 +12,7 @@ def escaped: gsub("(?<special>[.*+()])"; "\\\(.special)");
 
 # input: a location / output: the regular expression of its path, as nginx has it. (It has no quotes in it.)
 #
-# "." is any character, a line end (%0a) too: or who puts one into a path gets past "/private/(.*)$" and what protects it.
+# "." also matches a line end (%0a): otherwise a path with one would get past "/private/(.*)$" and its protection.
 def pattern:
   if .pathType == "RegularExpression" then "^(?s:\(.path | ltrimstr("^")))"
   elif .pathType == "Exact" then "^\(.path | escaped)$"

@@ -4,7 +4,7 @@
 # in it (basic-auth.jq). denylist-source-range turns away all the same. With one protection alone, both values are the same.
 include "named";
 
-# input: [answered claim] / output: the same; who asks for `any` of what cannot be combined so is closed
+# input: [answered claim] / output: the same; an Ingress with `any` and auth-url is closed, because nginx cannot combine them here
 def claims($context):
   map(
     if .options and .upstream then
