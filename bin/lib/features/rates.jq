@@ -22,7 +22,7 @@ def is_counted: ([rates] != []) or (.["limit-connections"] // 0) > 0;
 
 # input: an answered claim / output: it, closed
 def closed($why):
-  del(.upstream, .service, .port, .protocol, .options)
+  del(.upstream, .service, .port, .protocol, .also, .balance, .options)
   + {status: 503, reason: "ProtectionNotAvailable", message: "closed, because its protection is not available here: \($why)"};
 
 # input: [answered claim, the oldest Ingress first] / output: {"zone": true, ...}: those of the first rates
