@@ -63,7 +63,7 @@ def beyond_limits($limits):
     | .problem = null
     | if $limit then
         .problem = {ingress: $ingress.ingress, reason: "LimitExceeded",
-          message: "it is not served: with it, the Ingresses of its namespace would have \($sum[$limit]) \($limit | gsub("tls_hosts"; "hosts in spec.tls") | gsub("networks"; "networks in source ranges")), and the limit is \($limits["namespace_\($limit)"])"}
+          message: "it is not served: with it, the Ingresses of its namespace would have \($sum[$limit]) \($limit | gsub("tls_hosts"; "hosts in spec.tls") | gsub("networks"; "networks and other entries in lists of annotations")), and the limit is \($limits["namespace_\($limit)"])"}
       else .used = $sum
       end;
     select(.problem) | {problem});

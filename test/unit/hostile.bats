@@ -365,7 +365,7 @@ limited() { # INGRESSES LIMITS
   in_time "$annotated = ([range(5500) | {\"nginx.ingress.kubernetes.io/auth-\(.)\": \"\"}] | add)
     | .ingresses.items[0].spec.rules[0].http.paths |= [range(2000) as \$n | .[0] | .path = \"/\"]"
   limited '[range(12) as $n | ingress("demo/n\($n)"; "2028"; rules(["n\($n).example"])) | .metadata.annotations = {"nginx.ingress.kubernetes.io/allowlist-source-range": ([range(900) | "10.\($n).\(. % 250).\(. / 250 | floor)"] | join(","))}][]' ''
-  assert_contains "$(problems)" 'LimitExceeded: demo/n5: it is not served: with it, the Ingresses of its namespace would have 5400 networks in source ranges, and the limit is 5000'
+  assert_contains "$(problems)" 'LimitExceeded: demo/n5: it is not served: with it, the Ingresses of its namespace would have 5400 networks and other entries in lists of annotations, and the limit is 5000'
   # a wildcard that is shared with many, with many paths, beside many hosts of others
   jq -c -n '{ingressClasses: {items: []}, services: {items: []}, endpointSlices: {items: []},
     certificates: [{secret: "evil/t", algorithm: "RSA", file: "1-1.pem", notAfter: "9999", names: []}],
