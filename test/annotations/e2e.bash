@@ -18,11 +18,11 @@ end_test() {
 
 # Objects that the test has forgotten go; the marker, which comes last, shows that all before it is live.
 serve() {
-  served=$((${served-0} + 1))
-  ingress "served" "served-$BATS_SUITE_TEST_NUMBER-$served.example" / red
+  local marker=served-${EPOCHREALTIME/./}.example # a new one each time: that of before may still be live
+  ingress served "$marker" / red
   jq -s '{apiVersion: "v1", kind: "List", items: map(.metadata.labels.annotations = "yes")}' "$BATS_TEST_TMPDIR"/objects/*.json >"$dir/list.json"
   kubectl apply --prune -l annotations=yes --prune-allowlist=networking.k8s.io/v1/Ingress --prune-allowlist=core/v1/Secret -f "$dir/list.json" >/dev/null
-  wait_for 30 always_status 200 "served-$BATS_SUITE_TEST_NUMBER-$served.example" /
+  wait_for 30 always_status 200 "$marker" /
   wait_for 30 secrets_are_known
   without served
 }

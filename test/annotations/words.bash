@@ -72,6 +72,11 @@ statuses() { # HOST/PATH...   and perhaps, after --, CURL_OPTION...
   for url in "${urls[@]}"; do status "${url%%/*}" "/${url#*/}" "${@:2}"; done | xargs
 }
 
+# For wait_for, where something takes its time: a Secret that is gone, say.
+statuses_are() { # EXPECTED HOST/PATH...   and perhaps, after --, CURL_OPTION...
+  [[ $(statuses "${@:2}") == "$1" ]]
+}
+
 # Prints the values of a header of the answer, a line for each.
 header() { # NAME HOST PATH [CURL_OPTION...]
   ask "${@:2}" -o /dev/null -D - | tr -d '\r' | sed -n "s/^$1: //Ip"
