@@ -22,9 +22,18 @@ serve() {
   ingress served "$marker" / red
   jq -s '{apiVersion: "v1", kind: "List", items: map(.metadata.labels.annotations = "yes")}' "$BATS_TEST_TMPDIR"/objects/*.json >"$dir/list.json"
   kubectl apply --prune -l annotations=yes --prune-allowlist=networking.k8s.io/v1/Ingress --prune-allowlist=core/v1/Secret -f "$dir/list.json" >/dev/null
-  wait_for 30 always_status 200 "$marker" /
+  wait_for 30 every_replica_serves "$marker"
   wait_for 30 secrets_are_known
   without served
+}
+
+# A replica may be seconds behind the other, if changes have to wait.
+every_replica_serves() { # HOST
+  local pod lines
+  for pod in $(controller_pods); do
+    lines=$(kubectl -n bash-ingress exec "$pod" -- sed -n "1p; /\"$1\"/p" /tmp/bash-ingress/live/nginx.conf) || return
+    [[ $lines == *"$1"* && $lines == *" $(admin "$pod" config-hash) "* ]] || return
+  done
 }
 
 secrets_are_known() {
