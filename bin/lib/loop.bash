@@ -2,6 +2,8 @@
 #
 # shellcheck shell=bash
 
+step_cpu_seconds=60 # for each process of a step: an object that keeps one busy for longer ends the pass, and the log names the step
+
 prepare_loop() {
   set +m # what the loop starts belongs to the loop's process group
   mkdir -p "$STATE_DIR/run" "$admin"

@@ -196,7 +196,7 @@ def location($ready):
     ($within_limits[] | claims($numbers) | answered($services)) ]
 | feature_claims({$features, $options, $secrets, $services, shared: ($shared | split(",")), quarantined: $is_quarantined}; answered($services)) as $claims
 | ($claims | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts # a host stays its owner's, even in quarantine
-| [$hosts[].claims | if $quarantined == [] then . else map(select($is_quarantined[.ingress // ""] | not)) end | select(. != []) | winners] as $decided
+| [$hosts[].claims | without_quarantined($is_quarantined) | select(. != []) | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners
 | ($slices | endpoint_limits($limits)) as $most
 | ($winners | upstreams($slices; $most; $limits.namespace_endpoints) | map(select(.endpoints != []))) as $upstreams

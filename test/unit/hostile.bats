@@ -390,6 +390,19 @@ limited() { # INGRESSES LIMITS
   assert_contains "$(problems)" 'RejectedByNginx: demo/fruit'
 }
 
+@test "while an Ingress that protects a path is quarantined, no other of its namespace answers for that path" {
+  snapshot rules 'def ingress($name; $path; $annotations):
+      {metadata: {namespace: "demo", $name, creationTimestamp: "2027", $annotations}, spec: {ingressClassName: "bash",
+        rules: [{host: "shut.example", http: {paths: [{$path, pathType: "Prefix", backend: {service: {name: "apple", port: {number: 80}}}}]}}]}};
+    .ingresses.items += [ingress("admin"; "/admin/users"; {"nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8"}),
+      ({root: "/", above: "/admin", below: "/admin/users/public", beside: "/adm"} | to_entries[] | ingress(.key; .value; {}))]' >"$dir/snapshot"
+  jq -c 'select(.ingress == "demo/admin") | {(.ingress): {digest: tojson, message: "no"}}' "$dir/snapshot" >"$dir/quarantine"
+  "$bin/route" "$dir/quarantine" <"$dir/snapshot" >"$dir/model.json"
+  jq -r '.servers[] | select(.host == "shut.example").locations[] | "\(.path) \(.status)"' "$dir/model.json" >"$dir/statuses"
+  assert_equal '/admin/users/public null,/admin 503,/adm null,/ 503' "$(paste -sd , "$dir/statuses")"
+  assert_contains "$(problems)" 'ProtectionNotAvailable: demo/root: closed while Ingress demo/admin is quarantined, which protects /admin/users'
+}
+
 @test "what exceeds the limits of a namespace is not served, the oldest Ingress comes first, and another namespace loses nothing" {
   limited 'ingress("demo/c"; "2024"; rules(["c.example"])), ingress("demo/a"; "2022"; rules(["a1.example", "a2.example"])), ingress("demo/b"; "2023"; rules(["b1.example", "b2.example"]))' namespace_hosts=3
   jq '[.servers[].host]' "$dir/model.json" | assert_json . '["","a1.example","a2.example","c.example","neighbour.example"]'

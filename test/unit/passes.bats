@@ -134,3 +134,14 @@ cuts() { # BYTES NEAR RANDOM
   done
   cmp "$dir/whole" <(fetch "$folder")
 }
+
+@test "a step that would compute for ever fails its pass, and the log says why" {
+  source "$bin/loop"
+  use_files
+  step_cpu_seconds=1
+  fetch() { jq -n 'last(repeat(1))'; }
+  try pass
+  assert_equal 152 "$status"
+  assert_equal fetch "$(<"$next/step")"
+  assert_contains "$(<"$next/log")" 'CPU time limit exceeded'
+}

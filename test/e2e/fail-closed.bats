@@ -1,0 +1,178 @@
+# What protects stays shut: while an annotation, a Secret, a right, nginx or the controller itself fails, nobody gets in.
+#
+# Each fault runs under a stream of requests of a client that no Ingress here may let in. Whatever they are answered,
+# 401, 503 or not at all, it is never the pod's 200. Namespace `shut` has its own budget of changes.
+load helpers
+
+prefix=nginx.ingress.kubernetes.io
+
+# NAME STATUS PORT ANNOTATION=VALUE...: its host is NAME.shut.example, and the client gets STATUS over HTTPS.
+protected() {
+  cat <<'INGRESSES'
+basic 401 80 auth-type=basic auth-secret=users
+map 401 80 auth-type=basic auth-secret=shut/map auth-secret-type=auth-map
+url 401 80 auth-url=http://auth.shut.svc.cluster.local/signed-in
+client 400 80 auth-tls-secret=shut/ca auth-tls-verify-client=on
+listed 403 80 whitelist-source-range=203.0.113.7
+denied 403 80 denylist-source-range=0.0.0.0/0,::/0
+any 401 80 satisfy=any whitelist-source-range=203.0.113.7 auth-type=basic auth-secret=users
+verified 502 443 backend-protocol=HTTPS proxy-ssl-verify=on proxy-ssl-secret=shut/other
+rejected-0 401 80 auth-type=basic auth-secret=users
+rejected-1 401 80 auth-type=basic auth-secret=users
+INGRESSES
+}
+
+# Prints a List of them. EDIT changes each Ingress: $name is its name.
+ingresses() { # [EDIT]
+  protected | jq -R -n --arg prefix "$prefix" -L "$root/test/e2e" 'include "tenants"; list(inputs | split(" ") as [$name, $status, $port] | split(" ")[3:] as $annotations
+    | ingress($name; ["\($name).shut.example"]; [path("/admin"; "Prefix") | .backend.service |= {name: "red", port: {number: ($port | tonumber)}}])
+    | .metadata.annotations = ($annotations | map(index("=") as $at | {"\($prefix)/\(.[:$at])": .[$at + 1:]}) | add)
+    | '"${1:-.}"'; "shut")'
+}
+
+create_objects() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=nobody -keyout "$BATS_FILE_TMPDIR/ca.key" -out "$BATS_FILE_TMPDIR/ca.crt" 2>/dev/null
+  kubectl -n shut create secret generic users --from-literal "auth=alice:$(openssl passwd -apr1 secret)"
+  kubectl -n shut create secret generic map --from-literal "alice=$(openssl passwd -apr1 secret)"
+  kubectl -n shut create secret generic ca --from-file "ca.crt=$BATS_FILE_TMPDIR/ca.crt"
+  kubectl -n shut create secret generic other --from-file "ca.crt=$BATS_FILE_TMPDIR/ca.crt"
+  sed 's/NAME/auth/g; s/POD/auth/' "$root/test/annotations/pods.yaml" | kubectl -n shut apply -f -
+}
+
+setup_file() {
+  root=$BATS_TEST_DIRNAME/../..
+  wait_for 60 kubectl create namespace shut
+  create_objects
+  sed 's/NAME/red/g; s/POD/red/' "$root/test/annotations/pods.yaml" | kubectl -n shut apply -f -
+  for name in red auth; do kubectl -n shut rollout status "deployment/$name" --timeout 60s; done
+  ingresses | kubectl create -f -
+  # what is beside /admin is open, and would answer for it if nothing else did
+  jq -n -L "$root/test/e2e" 'include "tenants"; list(ingress("open"; [range(2) | "rejected-\(.).shut.example"]; [path("/"; "Prefix") | .backend.service.name = "red"]); "shut")' | kubectl create -f -
+  kubectl get clusterrole bash-ingress -o json | jq 'del(.metadata.resourceVersion, .metadata.uid)' >"$BATS_FILE_TMPDIR/rights.json"
+} >/dev/null
+
+teardown_file() { kubectl delete namespace shut --wait=false; }
+
+setup() {
+  pod=$(controller_pods | head -n 1)
+  wait_for_equal 60 "$(protected | cut -d ' ' -f 2 | xargs)" answers
+  assert_equal 200 "$(ask rejected-0.shut.example / -o /dev/null -w '%{http_code}')"
+  assert_equal 200 "$(curl -sk -u alice:secret -o /dev/null -w '%{http_code}' --connect-to "::$(tls_address)" https://basic.shut.example/admin)"
+}
+
+teardown() {
+  [[ -z ${asking-} ]] || kill "$asking" 2>/dev/null || true
+  common_teardown
+}
+
+# Prints curl's options for a request to each host, over HTTP and HTTPS.
+requests() {
+  printf 'connect-to = ":80:%s"\nconnect-to = ":443:%s"\n' "$(address_with_port)" "$(tls_address)"
+  protected | awk '{ printf "url = \"http://%s.shut.example/admin\"\noutput = /dev/null\nurl = \"https://%s.shut.example/admin\"\noutput = /dev/null\n", $1, $1 }'
+}
+
+# Prints what each host answers over HTTPS.
+answers() {
+  requests | curl -sk --max-time 5 -K - -w '%{http_code} %{url}\n' | awk '/https/ { print $1 }' | xargs
+}
+
+# Which answers each request got, and how often: "401 https://basic.shut.example/admin x 512".
+keep_asking() { # FILE
+  requests >"$1.requests"
+  while true; do curl -sk --max-time 5 -K "$1.requests" -w '%{http_code} %{url}\n' >>"$1" || true; done
+}
+
+each_was_asked() { # TIMES FILE
+  (($(cut -d ' ' -f 2 "$2" | sort | uniq -c | awk '{ print $1 }' | sort -n | head -n 1) >= $1))
+}
+
+# Runs the commands under requests, 500 at least to each. Fails if a pod answered one.
+nobody_gets_in_while() { # COMMAND...
+  local said=$BATS_TEST_TMPDIR/said
+  keep_asking "$said" 3>&- &
+  asking=$!
+  wait_for 30 each_was_asked 10 "$said"
+  "$@"
+  wait_for 120 each_was_asked 500 "$said"
+  kill "$asking"
+  sort "$said" | uniq -c | awk '{ print $3 " " $2 " x " $1 }' >"$BATS_TEST_TMPDIR/answers"
+  echo "# $(wc -l <"$said") requests: $(cut -d ' ' -f 1 "$said" | sort | uniq -c | awk '{ print $2 " x " $1 }' | paste -sd ',' | sed 's/,/, /g')" >&3
+  assert_equal '' "$(grep -E ' (2..|30[0-7]) x ' "$BATS_TEST_TMPDIR/answers")"
+}
+
+all_are_shut_by() { # STATUSES
+  wait_for_equal 40 "$1" answers
+}
+
+get_wrong_values() {
+  local row
+  # shellcheck disable=SC2016 # $request_uri is for nginx, which must not see it
+  for row in basic:auth-type=digest map:auth-secret-type=auth-book 'url:auth-url=http://auth.shut.svc/; } server {' client:auth-tls-verify-client=maybe \
+    listed:whitelist-source-range=anybody 'denied:denylist-source-range=$request_uri' any:satisfy=some verified:proxy-ssl-verify=perhaps rejected-{0,1}:auth-secret=../users; do
+    kubectl -n shut annotate --overwrite ingress "${row%%:*}" "$prefix/${row#*:}" >/dev/null
+  done
+  all_are_shut_by '503 503 503 503 503 503 503 503 503 503'
+}
+
+@test "while an annotation has a wrong value, and while it is mended, nobody gets in" {
+  nobody_gets_in_while get_wrong_values
+  nobody_gets_in_while restore_annotations
+}
+
+restore_annotations() {
+  ingresses | kubectl apply -f - >/dev/null 2>&1
+  all_are_shut_by "$(protected | cut -d ' ' -f 2 | xargs)"
+}
+
+lose_objects() {
+  kubectl -n shut delete secret users map ca other >/dev/null
+  kubectl -n shut delete service auth >/dev/null
+  all_are_shut_by '503 503 503 503 403 403 503 503 503 503'
+}
+
+@test "while a Secret or a Service that protects is gone, and when it comes back, nobody gets in" {
+  nobody_gets_in_while lose_objects
+  create_objects >/dev/null
+}
+
+# Each starts anew, and knows nothing of before.
+start_anew() {
+  local pod
+  for pod in $(controller_pods); do kubectl -n bash-ingress exec "$pod" -- kill 1; done
+  kubectl -n bash-ingress rollout status deployment/bash-ingress --timeout 90s >/dev/null
+}
+
+lose_rights() {
+  jq '.rules |= map(select(.resources != ["secrets"]))' "$BATS_FILE_TMPDIR/rights.json" | kubectl replace -f - >/dev/null
+  start_anew
+  all_are_shut_by '503 503 401 503 403 403 503 503 503 503'
+}
+
+@test "while the controller may not read Secrets, and starts without them, nobody gets in" {
+  nobody_gets_in_while lose_rights
+  nobody_gets_in_while regain_rights
+}
+
+regain_rights() {
+  kubectl replace -f "$BATS_FILE_TMPDIR/rights.json" >/dev/null
+  all_are_shut_by "$(protected | cut -d ' ' -f 2 | xargs)"
+}
+
+one_is_quarantined() {
+  answers | grep -q '503$\|503 ...$'
+}
+
+be_rejected() {
+  # shellcheck disable=SC2016 # $name and $from are for jq
+  ingresses 'if $name | startswith("rejected") then ($name[-1:] | tonumber * 850) as $from | .spec.rules += (colliding_hosts($from; $from + 850) | map({host: .})) else . end' | kubectl apply -f - >/dev/null 2>&1
+  wait_for 60 one_is_quarantined
+}
+
+@test "while nginx rejects an Ingress that protects, no other answers in its place" {
+  nobody_gets_in_while be_rejected
+  nobody_gets_in_while restore_annotations
+}
+
+@test "while the controller starts anew, nobody gets in" {
+  nobody_gets_in_while start_anew
+}
