@@ -4,9 +4,9 @@
 # output: lines of text for the http block of nginx.conf
 # $ENV:   HTTP_PORT, HTTPS_PORT, LISTEN_IPV6, PROXY_PROTOCOL, STATE_DIR
 
-include "features";
+include "features"; # with_features
 include "feature-files";
-include "quoting";
+include "quoting"; # string, harmless
 
 # input: an upstream / output: its block
 #
@@ -27,7 +27,7 @@ def upstream_block:
 # input: {host, files} / output: the nginx.conf for the certificates: which file for which name in the TLS handshake
 #
 # $number is 1 for the first certificate of a host; for one of another algorithm,
-# 2. A host with only one has it twice.
+# 2. A host with only one has it twice: nginx needs a file for both variables.
 def certificate_maps($default; $number):
   # a host may have the name of a parameter of "map"; two backslashes are one for nginx, which says that it is none
   def key: if IN("default", "hostnames", "include", "volatile") then "\"\\\\\(.)\"" else string end;

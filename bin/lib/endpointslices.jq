@@ -5,7 +5,7 @@
 # output: a line for each that belongs to a Service: {slice: "namespace/name", service: "namespace/name",
 #         ports: {"name of a port": number}, ready: [address], ending: [address]}; IPv6 addresses in brackets, as in a
 #         URL; or {slice, service, fqdn: true} for one that has names instead of addresses
-# (jq 1.8.2 crashes unless the program itself includes each file that one of its files includes, and after that one.)
+# (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
 include "reachable";
 include "items";
 include "allow";
@@ -17,7 +17,8 @@ def addresses($type):
     elif $type == "IPv6" and is_ipv6 then "[\(.)]"
     else empty end;
 
-reachable(each_item("EndpointSlice";
+# input: an EndpointSlice / output: its digest
+def digest:
   (.metadata.labels["kubernetes.io/service-name"] // empty) as $service
   | {slice: key, service: "\(.metadata.namespace)/\($service)"} + of_controllers($namespace; $pod)
     + if .addressType == "FQDN" then {fqdn: true}
@@ -30,4 +31,7 @@ reachable(each_item("EndpointSlice";
             # pods that are ending but still serve are used only if none is ready, as kube-proxy does
             ending: [.endpoints[]? | select(.conditions.ready == false and .conditions.serving == true and .conditions.terminating == true) | addresses($type)]
           }
-      end); $own_ports)
+      end;
+
+# Without the controller's own addresses, so that nginx cannot call itself.
+reachable(each_item("EndpointSlice"; digest); $own_ports)

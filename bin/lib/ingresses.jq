@@ -7,24 +7,25 @@
 #         $policy: ANNOTATION_POLICY; $limits: LIMITS (limits.jq)
 # output: a line for each: {} if it is not ours, else
 #         {ingress: "namespace/name", created: its creationTimestamp,
-#          options: {protocol, set: {annotation: value}, protections: [annotation], share: [namespace]}   what all its claims have in common
-#          uses: [feature]                                                      which the annotations need (annotations.jq)
+#          options: {protocol, set: {annotation: value}, protections: [annotation], share: [namespace]},   for all its claims
+#          uses: [feature],                                                        what its annotations need (annotations.jq)
 #          claims: [{host, path, pathType, redirect: true, service: "namespace/name", port: number or name}
 #                 | {host, path, pathType, redirect: true, status, reason, message}       an error of ours answers
 #                 | {host, path: "/", pathType: "Default"}],                              no default backend: a 404
 #          tls: [{hosts, secretName}], problems: [{reason, message}]}
 #
 # host "" is any host that no other server has. pathType is Exact, Prefix, or two that are ours and not the API's: Default,
-# which is what no path of the host matches, and RegularExpression (expressions.jq). $closed is a sentence if the Ingress must not be served (annotations.jq), else null.
-# (jq 1.8.2 crashes unless the program itself includes each file that one of its files includes, and after that one.)
-include "classes";
-include "annotations";
-include "expressions";
+# which is what no path of the host matches, and RegularExpression (expressions.jq).
+# $closed is why an Ingress must not be served at all: a protection that it asks for cannot be given (annotations.jq); else null.
+# (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
+include "classes"; # our_classes, default_is_ours, is_ours
+include "annotations"; # asked, asks_for_expressions, backend_protocol, redirected_hosts, is_redirected, shared_with, sharing_problems
+include "expressions"; # expression
 include "networks";
-include "limits";
+include "limits"; # limits, within_limits
 include "ownership";
-include "items";
-include "allow";
+include "items"; # key, read_item, each_item
+include "allow"; # is_host, is_name, path_refusal, quoted
 
 # --- claims (and problems among them, which have no host)
 
@@ -80,8 +81,8 @@ def default_claims($redirected; $closed):
       end;
 
 # input: an Ingress / output: its digest
-def digest($most):
-  within_limits($most)
+def digest($limits):
+  within_limits($limits)
   | asked($policy) as $asked
   | (if $asked.closed then {} else redirected_hosts($asked.set; $ssl_redirect) end) as $redirected
   | [rule_claims($redirected; $asked.closed; $asked | asks_for_expressions), default_claims($redirected; $asked.closed)] as $claims
@@ -97,10 +98,10 @@ def digest($most):
 [$classes | split("\n")[] | select(. != "") | read_item | .object | values] as $all
 | our_classes($all; $class; $controller) as $ours
 | default_is_ours($all; $controller) as $default
-| ($limits | limits) as $most
+| ($limits | limits) as $limits
 | each_item("Ingress";
     if is_ours($ours; $default) | not then {}
-    elif (.metadata.namespace | is_name) and (.metadata.name | is_name) then digest($most)
+    elif (.metadata.namespace | is_name) and (.metadata.name | is_name) then digest($limits)
       else # the API server sees to it that names are names; nginx.conf has them, so that is not relied on
         problem("NameRefused"; "the Ingress with namespace \(.metadata.namespace | quoted) and name \(.metadata.name | quoted) is not served")
       end)

@@ -31,8 +31,8 @@ wait_for_ring() {
 # --- namespaces that change something all the time
 
 # Who causes reloads without end has to wait, so that they cut nobody's connections (see hold-back).
-# It is not asked who that is before there have been 10 in a row, each worth 5 s: for an
-# ordinary cluster this costs nothing.
+# Each reload costs 5 s; reloads_paid is when all are paid. Nobody asks who causes them before 10
+# are unpaid: for an ordinary cluster this costs nothing.
 hold_back_the_restless() {
   ((reloads_paid - now > 10 * 5)) || [[ -s $next/accounts ]] || return 0
   is_new snapshot || return 0
@@ -64,8 +64,8 @@ retry_without_rejected() {
   try pass_without_rejected
 }
 
-# The snapshot is the one that was searched. Whoever changes a guilty Ingress all the time would
-# make each newer one fail again.
+# What was searched is what goes live, not a newer snapshot: who changes a guilty Ingress all the time would bring a new
+# fault with each. (Other functions named fetch and hold_back_the_restless are for this shell only: `try` starts one.)
 pass_without_rejected() {
   echo quarantine >"$next/step"
   mv -T "$next/snapshot" "$next/searched"
@@ -180,5 +180,6 @@ metric() { # counter|gauge NAME HELP VALUE [LABELS]
   printf '# HELP bash_ingress_%s %s\n# TYPE bash_ingress_%s %s\nbash_ingress_%s%s %s\n' "$2" "$3" "$2" "$1" "$2" "${5-}" "$4"
 }
 
+# pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
 admin=$STATE_DIR/admin bell='' hash='' last_good_poll=0 poll_began=0 now=0 pause=1 rest=0 back_off=0
 polls=0 failed_polls=0 failed_in_a_row=0 reloads=0 reloads_paid=0 failed_reloads=0 prune_at=''

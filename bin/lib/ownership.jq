@@ -53,29 +53,3 @@ def with_owners($mode; $ingresses):
             else without_strangers($first)
             end
         end );
-
-# --- a host of which an Ingress is quarantined
-
-# input: a claim / output: whether it would answer requests for the path of $other, another claim of the host
-def answers_for($other):
-  .path as $path
-  | .pathType == "Default" or .pathType == "RegularExpression" or $other.pathType == "RegularExpression" or ($other.path | rtrimstr("/") + "/" | startswith($path | rtrimstr("/") + "/"));
-
-# input: [claim of one host, the oldest Ingress first] / output: the same without those of quarantined Ingresses
-#
-# What asked for protection stays shut: a path of the same namespace, before the same pods perhaps, that would answer
-# in its place is closed. (One of another namespace has other pods.)
-def without_quarantined($is_quarantined):
-  if $is_quarantined == {} then .
-  else
-    map(select($is_quarantined[.ingress // ""])) as $quarantined
-    | [$quarantined[] | select(.protections)] as $shut
-    | . - $quarantined
-    | if $shut == [] then .
-      else map(. as $claim | [$shut[] | . as $other | select($claim | .ingress and (.ingress | namespace) == ($other.ingress | namespace) and answers_for($other))][0] as $other
-        | if $other then
-            del(.upstream, .service, .port, .also)
-            + {status: 503, reason: "ProtectionNotAvailable", message: "closed while Ingress \($other.ingress) is quarantined, which protects \($other.path)"}
-          else . end)
-      end
-  end;

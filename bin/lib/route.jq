@@ -32,13 +32,14 @@
 #   location  what the model shows of a winner; if its Service has no ready pod, we answer
 #
 # and at each stage it may become a problem: {ingress, reason, message}. The certificates go a way of their own (tls.jq).
-# (jq 1.8.2 crashes unless the program itself includes each file that one of its files includes, and after that one.)
-include "tls";
-include "limits";
-include "ownership";
-include "features";
+# (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
+include "tls"; # certificates, default_certificate
+include "limits"; # limits, within_namespace_limits, endpoint_limits, not_too_many_problems
+include "quarantined"; # without_quarantined
+include "ownership"; # with_owners
+include "features"; # feature_claims
 include "feature-files";
-include "allow";
+include "allow"; # is_name, is_port, quoted
 
 # input: anything / output: why a part of an Ingress is not served as it says
 def problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message}};
@@ -62,7 +63,7 @@ def claims($numbers):
 # input: a claim / output: the same, answered by an error of ours
 def answered_by_us($status; $reason; $message): del(.port) + {$status, $reason, $message};
 
-# input: a claim / output: it with who answers; without a default backend it stays unanswered, which is a 404
+# input: a claim / output: it with who answers; without a default backend nobody does, which is a 404
 #
 # The name of an upstream starts with what is most often different, the Service: nginx
 # compares names letter by letter, and would take half as long again to load 5,000 of them otherwise.
@@ -83,7 +84,7 @@ def answered($services):
       elif $found.protocol then
         answered_by_us(503; "ServicePortNotTCP"; "port \(wanted) of Service \($key) is not TCP")
       else
-        .port = $found
+        .port = $found # {port, name}, for `upstreams`
         | .upstream = "\($key | split("/") | reverse | join(".")).\($found.port)\(if .protocol then "." + (.protocol | ascii_downcase) else "" end)"
       end
   end;
@@ -168,7 +169,7 @@ def location($ready):
   | if .port then .port = .port.port else . end
   | del(.host, .created, .share, .protections, .balance, .also);
 
-# --- all of it
+# --- all of it (at a first reading, leave out limits, quarantine, features and owners)
 
 # what the snapshot says
 [inputs]
@@ -182,7 +183,7 @@ def location($ready):
 # the Ingresses that count: not those that nginx rejects, nor what exceeds a limit
 | ($limits | limits) as $limits
 | ([.[] | select(.ingress)] | by_age($terminating)) as $ours
-| [$ours[] | select($quarantine[0][.ingress].digest == tojson)] as $quarantined
+| [$ours[] | select($quarantine[0][.ingress].digest == tojson)] as $quarantined # while they are what nginx rejected
 | ([$quarantined[] | {(.ingress): true}] | add // {}) as $is_quarantined
 | [$ours | within_namespace_limits($limits)] as $limited
 | [$limited[] | select(.problem | not)] as $within_limits
@@ -191,11 +192,11 @@ def location($ready):
 | ([$ingresses[].options.set | values] | unique) as $options
 | ($options | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
 
-# claim, answered, winner, location
+# claim, answered, winner, location; what is quarantined stays until it is known whose its host is
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
     ($within_limits[] | claims($numbers) | answered($services)) ]
 | feature_claims({$features, $options, $secrets, $services, shared: ($shared | split(",")), quarantined: $is_quarantined}; answered($services)) as $claims
-| ($claims | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts # a host stays its owner's, even in quarantine
+| ($claims | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts
 | [$hosts[].claims | without_quarantined($is_quarantined) | select(. != []) | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners
 | ($slices | endpoint_limits($limits)) as $most

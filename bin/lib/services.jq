@@ -2,10 +2,10 @@
 #
 # input:  the items of a ServiceList, one on each line (jq -n -R)
 # output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT}, names: {"web": PORT}}, addresses: [its own]}
-#         with PORT {port: number, name, protocol}; or {service, external: true} for an ExternalName
+#         with PORT {port: number, name}, and protocol if that is not TCP; or {service, external: true} for an ExternalName
 include "items";
 
-# input: a ServicePort / output: what counts of it; TCP goes without saying
+# input: a ServicePort / output: what counts of it; without a protocol, it is TCP
 def port: {port, name: (.name // "")} + if (.protocol // "TCP") == "TCP" then {} else {protocol} end;
 
 # input: [PORT] / output: {numbers, names}
