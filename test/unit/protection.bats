@@ -144,7 +144,7 @@ ROWS
     ssl-redirect=FALSE                         200
     force-ssl-redirect=FALSE                   200
     ssl-redirect=true                          200
-    ssl-redirect=yes                           503   ssl-redirect is "yes", and possible are true and false
+    ssl-redirect=yes                           503   ssl-redirect is "yes"; allowed: true and false
     ssl-redirect=on                            503
     ssl-redirect=tRUE                          503
     ssl-redirect=                              503
