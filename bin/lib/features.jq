@@ -1,7 +1,7 @@
 # What annotations can ask for: the list of the features. Each is a file in features/, with up to three hooks:
 #
 #   claims    [answered claim, the oldest Ingress first] => the same, with others, fewer, or closed ones   (in route.jq)
-#             $context: {features, options: [{annotation: value}], secrets, services, shared: [namespace], quarantined: {ingress: true}}.
+#             $context: {features, options: [{annotation: value}], secrets, services, slices, shared: [namespace], quarantined: {ingress: true}}.
 #             A claim's own annotations are $context.options[.options - 1].
 #             answer: input {service, port, protocol} / output: the same with upstream, or with status, reason and message;
 #             what is put into the claim's .also has an upstream of its own; .balance goes to its upstream in the model
@@ -28,7 +28,7 @@ import "features/errors" as errors;
 import "features/external-auth" as external_auth;
 import "features/headers" as headers;
 import "features/mirror" as mirror;
-import "features/proxy_redirect" as proxy_redirect;
+import "features/proxy-redirect" as proxy_redirect;
 import "features/proxy-ssl" as proxy_ssl;
 import "features/rates" as rates;
 import "features/redirects" as redirects;
@@ -50,7 +50,7 @@ def loaded: [
   "external-auth",
   "headers",
   "mirror",
-  "proxy_redirect",
+  "proxy-redirect",
   "proxy-ssl",
   "rates",
   "redirects",

@@ -194,7 +194,7 @@ def location($ready):
 # claim, answered, winner, location
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
     ($within_limits[] | claims($numbers) | answered($services)) ]
-| feature_claims({$features, $options, $secrets, $services, shared: ($shared | split(",")), quarantined: $is_quarantined}; answered($services)) as $claims
+| feature_claims({$features, $options, $secrets, $services, $slices, shared: ($shared | split(",")), quarantined: $is_quarantined}; answered($services)) as $claims
 | ($claims | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts # a host stays its owner's, even in quarantine
 | [$hosts[].claims | if $quarantined == [] then . else map(select($is_quarantined[.ingress // ""] | not)) end | select(. != []) | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners

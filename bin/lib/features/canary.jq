@@ -9,6 +9,7 @@
 # has a session (affinity.jq) stays where it is, unless affinity-canary-behavior is legacy. A canary without a main
 # Ingress, or without ready pods, gets nothing. So does one that asks for protection that the main Ingress does not have.
 include "quoting";
+include "ready";
 
 # input: an answered claim / output: the annotations of its Ingress
 def set($context): if .options then $context.options[.options - 1] else {} end;
@@ -62,7 +63,8 @@ def with_canary($canaries; $context):
       | if .status then problem(.reason; .message)
         elif $missing != [] then problem("CanaryNotProtected"; "its main Ingress has not the same \($missing | join(", "))")
         elif $set["canary-by-header-pattern"] and ($set["canary-by-header-value"] | not) and ($set["canary-by-header-pattern"] | is_cheap | not) then
-          {problem: {ingress, reason: "AnnotationRefused", message: "the canary gets no requests with its header: possible for canary-by-header-pattern are expressions with at most three repetitions and groups, no repeated groups, and eight alternatives"}}
+          {problem: {ingress, reason: "AnnotationRefused", message: "the canary gets no requests with its header: canary-by-header-pattern may be an expression with at most three repetitions and groups, no repeated groups, and eight alternatives"}}
+        elif $canary | has_pods($context) | not then problem("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port.port)")
         else empty
         end ),
     ( $canaries[1:][] | problem("CanaryTaken"; "\(place_name) has Ingress \($canary.ingress) for its canary") );
