@@ -130,7 +130,7 @@ ROWS
     proxy-body-size=much                       200   AnnotationRefused
     backend-protocol=SPDY                      200   AnnotationRefused
     backend-protocol=FCGI                      503   ProtectionNotAvailable
-    ssl-ciphers=x; auth-url=http://a           503   AnnotationNotSupported
+    http2-push-preload=x; auth-url=http://a    503   AnnotationNotSupported
 ROWS
 }
 

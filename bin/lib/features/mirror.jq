@@ -9,7 +9,6 @@
 # of copies is in a map by that, which is `volatile`: it is read again each time. (A `proxy_set_header` for each copy, or
 # an `if`, would cost nginx 8 kB for each host.)
 include "quoting";
-include "ready";
 
 # input: mirror-target / output: {service, namespace, port, protocol, host, uri}, or nothing if it names no Service of the cluster
 def target:
@@ -26,7 +25,7 @@ def target:
 def problem($reason; $message): {problem: {ingress, $reason, message: "requests are not mirrored: \($message)"}};
 
 # input: an answered claim / output: the same with its target in .mirror, or with a problem beside it
-def with_mirror($set; $context; answer):
+def with_mirror($set; $context; answer; has_pods):
   . as $claim
   | [$set["mirror-target"] | target] as $targets
   | ([.ingress | split("/")[0]] + ($context.shared // [])) as $namespaces
@@ -40,16 +39,16 @@ def with_mirror($set; $context; answer):
       | if $answer.upstream then
           (.also += [$answer]
            | .mirror = ($target | {uri, protocol, host: ($set["mirror-host"] // .host), upstream: $answer.upstream, body: ($set["mirror-request-body"] // "on")})),
-          if $answer | has_pods($context) then empty else problem("NoReadyEndpoints"; "Service \($answer.service) has no ready endpoint for port \($answer.port.port)") end
+          if $answer | has_pods then empty else problem("NoReadyEndpoints"; "Service \($answer.service) has no ready endpoint for port \($answer.port.port)") end
         else ., problem($answer.reason; $answer.message)
         end
     end;
 
 # input: [answered claim] / output: the same with what is mirrored in .mirror
-def claims($context; answer):
+def claims($context; answer; has_pods):
   [ .[]
     | (if .options then $context.options[.options - 1] else {} end) as $set
-    | if .upstream and $set["mirror-target"] then with_mirror($set; $context; answer) else . end ];
+    | if .upstream and $set["mirror-target"] then with_mirror($set; $context; answer; has_pods) else . end ];
 
 # input: {uri, protocol, host, upstream, body, number} / output: the location that sends the copies
 #
