@@ -21,10 +21,16 @@ def model:
 # input: x-forwarded-prefix / output: it as a quoted nginx string, in which $1 to $9 count
 def prefix: [match("\\$[1-9]|[^$]+"; "g").string | if startswith("$") then . else harmless end] | "\"\(add)\"";
 
+# input: a location / output: its upstream-vhost as a quoted nginx string: $service_name and its like are what they are for it
+def vhost:
+  {"$service_name": (.service | split("/")[1]), "$service_port": "\(.port)", "$namespace": (.service | split("/")[0]), "$ingress_name": (.ingress | split("/")[1])} as $constants
+  | [.set["upstream-vhost"] | match("\\$[a-z_]+|[^$]+"; "g").string | $constants[.] // .]
+  | add | string_with_variables;
+
 # input: a location / output: the directives that set the variables. $1 to $9 are the groups of a path that is a regular expression; else, they are empty.
 def location:
   (.head // "" | select(startswith("~* ")) // null) as $expression
-  | (.set["upstream-vhost"] // "" | if . == "" then "" else "set $upstream_vhost \(string); " end)
+  | (if .set["upstream-vhost"] and .service then "set $upstream_vhost \(vhost); " else "" end)
   + ( .set["x-forwarded-prefix"] // ""
       | if . == "" then ""
         elif contains("$") | not then "set $forwarded_prefix \(string); "
