@@ -26,7 +26,7 @@ def path_refusal:
   elif length > 128 and (split("/") | length > 65) then "has more than 64 elements"
   elif test("\\A(/(?!/|[.]{1,2}(/|\\z))[A-Za-z0-9._~!&()*+,=:@-]*)+\\z") then empty
   elif test("\\A/[A-Za-z0-9._~!&()*+,=:@/-]*\\z") then "has //, /./ or /../ in it"
-  else "holds something that is not served; possible are letters, digits and -._~!&()*+,=:@/"
+  else "holds something that is not served; allowed: letters, digits and -._~!&()*+,=:@/"
   end;
 
 # input: any value / output: whether it is a number of a TCP port

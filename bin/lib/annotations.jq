@@ -112,7 +112,7 @@ def understood:
       .row as $row
       | [.value | strings | typed($row)] as $typed
       | if $typed == [] then
-          .wrong = "\($name) is \(.value | quoted), and possible are \($row | possible)"
+          .wrong = "\($name) is \(.value | quoted); allowed: \($row | possible)"
           | if $row.wrong then .set = {(.key): $row.wrong} else . end
         else .set = {(.key): $typed[0]}
         end
@@ -185,4 +185,4 @@ def shared_with:
 # input: an Ingress / output: a problem if it shares with what is no namespace
 def sharing_problems:
   shared_with // [] | map(select(. != "*" and (is_name | not)))[:1][]
-  | {reason: "AnnotationRefused", message: "the annotation \(sharing) has \(quoted), and possible are names of namespaces with commas between, or *"};
+  | {reason: "AnnotationRefused", message: "the annotation \(sharing) has \(quoted); allowed: names of namespaces with commas between, or *"};

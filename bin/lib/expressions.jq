@@ -30,7 +30,7 @@ def is_sound:
 # "group"; .first is true before the first token.
 def weighed:
   (tokens // [null]) as $all
-  | if $all[0] == null then {why: "has something in it that is not served; possible are literals, classes, . ? * + {n,m} ^ $ ( ) |"}
+  | if $all[0] == null then {why: "has something in it that is not served; allowed: literals, classes, . ? * + {n,m} ^ $ ( ) |"}
     else
       reduce ($all | add | [match("\\{[0-9]{1,2}(,[0-9]{0,2})?\\}|\\\\.|\\[\\^?([^\\]\\\\]|\\\\.)+\\]|\\(\\?:|."; "g").string][]) as $token
         ({loops: 0, choices: 0, groups: [], atom: null, first: true};

@@ -1,7 +1,7 @@
 # What annotations can ask for: the list of the features. Each is a file in features/, with up to three hooks:
 #
 #   claims    [answered claim, the oldest Ingress first] => the same, with others, fewer, or closed ones   (in route.jq)
-#             $context: {features, options: [{annotation: value}], secrets, services, shared: [namespace], quarantined: {ingress: true}}.
+#             $context: {features, options: [{annotation: value}], secrets, services, slices, shared: [namespace], quarantined: {ingress: true}}.
 #             A claim's own annotations are $context.options[.options - 1].
 #             answer: input {service, port, protocol} / output: the same with upstream, or with status, reason and message;
 #             what is put into the claim's .also has an upstream of its own; .balance goes to its upstream in the model
@@ -21,6 +21,7 @@ import "features/balancing" as balancing;
 import "features/basic-auth" as basic_auth;
 import "features/buffers" as buffers;
 import "features/canary" as canary;
+import "features/ciphers" as ciphers;
 import "features/client-certificates" as client_certificates;
 import "features/cors" as cors;
 import "features/directives" as directives;
@@ -28,7 +29,7 @@ import "features/errors" as errors;
 import "features/external-auth" as external_auth;
 import "features/headers" as headers;
 import "features/mirror" as mirror;
-import "features/proxy_redirect" as proxy_redirect;
+import "features/proxy-redirect" as proxy_redirect;
 import "features/proxy-ssl" as proxy_ssl;
 import "features/rates" as rates;
 import "features/redirects" as redirects;
@@ -43,6 +44,7 @@ def loaded: [
   "basic-auth",
   "buffers",
   "canary",
+  "ciphers",
   "client-certificates",
   "cors",
   "directives",
@@ -50,7 +52,7 @@ def loaded: [
   "external-auth",
   "headers",
   "mirror",
-  "proxy_redirect",
+  "proxy-redirect",
   "proxy-ssl",
   "rates",
   "redirects",
@@ -63,20 +65,26 @@ def all_loaded:
   ((.features // []) - loaded) as $missing
   | if $missing == [] then . else error("these features are not loaded: \($missing | join(", "))") end;
 
+# input: {service, port} as `answer` has it / output: whether a pod of it is ready, or ends and still answers
+def has_pods($context):
+  .port.name as $name
+  | any($context.slices[.service][]?; .ports[$name] and .ready + .ending != []);
+
 # input: [answered claim, the oldest Ingress first] / output: the same, as the features change it
 def feature_claims($context; answer):
   ($context | all_loaded) as $_ # only for its error
   | .
   | redirects::claims($context)
-  | canary::claims($context)
+  | canary::claims($context; has_pods($context))
   | satisfy::claims($context)
   | basic_auth::claims($context)
   | client_certificates::claims($context)
+  | ciphers::claims($context)
   | affinity::claims($context)
   | balancing::claims($context)
   | proxy_ssl::claims($context)
   | canary::upstreams(answer) # of the same kind as the main Ingress's, so it comes after all that change that
-  | mirror::claims($context; answer)
+  | mirror::claims($context; answer; has_pods($context))
   | external_auth::claims($context; answer)
   | rates::claims($context)
   | errors::claims($context; answer)
@@ -115,6 +123,7 @@ def with_features:
     | balancing::model
     | canary::model
     | client_certificates::model
+    | ciphers::model
     | cors::model
     | external_auth::model
     | headers::model

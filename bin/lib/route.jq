@@ -195,7 +195,7 @@ def location($ready):
 # claim, answered, winner, location; what is quarantined stays until it is known whose its host is
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
     ($within_limits[] | claims($numbers) | answered($services)) ]
-| feature_claims({$features, $options, $secrets, $services, shared: ($shared | split(",")), quarantined: $is_quarantined}; answered($services)) as $claims
+| feature_claims({$features, $options, $secrets, $services, $slices, shared: ($shared | split(",")), quarantined: $is_quarantined}; answered($services)) as $claims
 | ($claims | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts
 | [$hosts[].claims | without_quarantined($is_quarantined) | select(. != []) | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners

@@ -1,4 +1,4 @@
-# upstream-hash-by, load-balance, service-upstream: which of a Service's pods gets a request.
+# upstream-hash-by, -subset, -subset-size, load-balance, service-upstream: which of a Service's pods gets a request.
 load words
 
 # Prints which pods answer.
@@ -23,6 +23,26 @@ pods_of() { # HOST PATH... [-- CURL_OPTION...]
   assert_equal 1 "$(pods_of three.example /{1..10}?user=me | wc -w)"
   assert_equal 'auth blue red' "$(pods_of four.example /same{,,,,,,,,,,,,})"
   assert_equal '' "$(problems)"
+}
+
+@test "upstream-hash-by-subset: requests for which the text is the same go to some pods, others to all" {
+  local subset=('upstream-hash-by=$request_uri' upstream-hash-by-subset=true)
+  ingress two two.example / many "${subset[@]}" upstream-hash-by-subset-size=2
+  ingress standard three.example / many "${subset[@]}"
+  ingress one one.example / many "${subset[@]}" upstream-hash-by-subset-size=1
+  ingress off off.example / many 'upstream-hash-by=$request_uri' upstream-hash-by-subset=false upstream-hash-by-subset-size=2
+  ingress main main.example / red "${subset[@]}"
+  ingress new main.example / many canary=true canary-by-header=Can
+  ingress wrong wrong.example / many "${subset[@]}" upstream-hash-by-subset-size=0
+  ingress tls tls.example / many:443 "${subset[@]}" upstream-hash-by-subset-size=2 backend-protocol=HTTPS
+  serve
+  for path in /a /b /c; do
+    assert_equal '2 3 1 1 2' "$(for host in two three one off tls; do pods_of $host.example $path{,,,,,,,,,,,} | wc -w; done | xargs)"
+  done
+  for host in two one tls; do assert_equal 'auth blue red' "$(pods_of $host.example /{1..30})"; done
+  assert_equal 'red 1' "$(pods_of main.example /{1..5}) $(pods_of main.example /same{,,,,,} -- -H 'Can: always' | wc -w)"
+  assert_equal 200 "$(status wrong.example /)"
+  assert_equal 'AnnotationRefused: e2e/wrong: the annotation upstream-hash-by-subset-size is "0"; allowed: whole numbers from 1 to 1000' "$(problems)"
 }
 
 @test "load-balance and service-upstream: requests come to all pods" {

@@ -65,7 +65,7 @@ with_header() { # HEADER HOST
   counts=$(tally 100 four.example /)
   [[ $counts =~ ^blue=[2-7][0-9]\ red=[2-7][0-9]$ ]] || fail "$counts"
   assert_equal red=20 "$(tally 20 five.example /)"
-  assert_contains "$(problems)" 'AnnotationRefused: e2e/wrong: the annotation canary-weight is "-5", and possible are whole numbers from 0 to 999999999'
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/wrong: the annotation canary-weight is "-5"; allowed: whole numbers from 0 to 999999999'
 }
 
 @test "a canary without a main Ingress serves nothing, also if it is older, and of several the oldest counts" {

@@ -40,7 +40,7 @@ defaults='Access-Control-Allow-Credentials: true Access-Control-Allow-Headers: D
   ingress nobody four.example / red enable-cors=true cors-allow-origin=a.test
   ingress others five.example / red enable-cors=maybe
   ingress defaults six.example / red enable-cors=true cors-allow-methods='GET;' cors-allow-headers='X"' cors-expose-headers='$pid' \
-    cors-max-age=-1 cors-allow-credentials=perhaps
+    cors-max-age=-2 cors-allow-credentials=perhaps
   serve
   origin() { header Access-Control-Allow-Origin "$1" / -H "Origin: $2"; }
   local allowed

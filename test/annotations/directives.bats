@@ -10,7 +10,7 @@ load words
   head -c 1500 /dev/zero >"$dir/body"
   assert_equal '413 200 200' "$(statuses {one,two,three}.example/ -- --data-binary "@$dir/body")"
   assert_equal 200 "$(status one.example / --data-binary small)"
-  assert_contains "$(problems)" 'AnnotationRefused: e2e/wrong: the annotation proxy-body-size is "1x", and possible are sizes such as 8k or 1m, up to 1024g'
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/wrong: the annotation proxy-body-size is "1x"; allowed: sizes such as 8k or 1m, up to 1024g'
 }
 
 # bats test_tags=cluster
@@ -32,7 +32,7 @@ load words
   assert_equal '200 200 200 200' "$(statuses {one,two,three,four}.example/)"
   assert_equal '503 502' "$(status one.example '/?status=503') $(status one.example /drop -d x)"
   assert_equal 6 "$(problems | grep -c 'AnnotationRefused: e2e/wrong: ')"
-  assert_contains "$(problems)" 'the annotation proxy-next-upstream is "error; return 200", and possible are error, timeout, '
+  assert_contains "$(problems)" 'the annotation proxy-next-upstream is "error; return 200"; allowed: error, timeout, '
 }
 
 @test "proxy-cookie-domain and proxy-cookie-path change the cookies of pods" {

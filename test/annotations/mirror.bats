@@ -1,4 +1,4 @@
-# mirror-target: a Service gets a copy of each request.
+# mirror-target, mirror-host: a Service gets a copy of each request.
 load words
 
 # Prints what the pod of Service auth was asked lately for a path, by a jq filter. (In the unit tier, all pods are one process.)
@@ -20,7 +20,7 @@ has_copy() { # PATH
   path="/$RANDOM$RANDOM/%2f?a=b&c"
   assert_equal red "$(who_answers one.example "$path" -X PUT --data-binary 'the body' -H 'X-Original-URL: /evil' -H 'X-Own: 1')"
   wait_for 10 has_copy "$path"
-  assert_equal 'PUT one.example the body null 1 one.example' "$(copies "$path" '.[0] | "\(.method) \(.host) \(.body) \(.header["X-Original-Url"]) \(.header["X-Own"][0]) \(.header["X-Forwarded-Host"][0])"')"
+  assert_equal 'PUT auth.e2e.svc.cluster.local the body null 1 one.example' "$(copies "$path" '.[0] | "\(.method) \(.host) \(.body) \(.header["X-Original-Url"]) \(.header["X-Own"][0]) \(.header["X-Forwarded-Host"][0])"')"
   assert_equal 1 "$(copies "$path" length)"
   assert_equal red "$(who_answers two.example "$path" --data-binary 'the body')"
   wait_for 10 has_copy "/below$path"
@@ -67,6 +67,36 @@ has_copy() { # PATH
   wait_for 10 has_copy /body
   assert_equal 'the body' "$(copies /body '.[0].body')"
   assert_equal 0 "$(copies "$path" length)"
+}
+
+@test "copies have the Host of mirror-host, or of the target, and ask for no WebSocket; the request keeps its own" {
+  ingress copies copies.example / auth
+  ingress named one.example / red 'mirror-target=http://auth.e2e.svc:80$request_uri' mirror-host=test.env.example:8080 upstream-vhost=inner.example
+  ingress target two.example / red 'mirror-target=http://auth.e2e.svc:80$request_uri' $'mirror-host=a;\n}'
+  ingress free three.example / red
+  serve
+  path=/$RANDOM$RANDOM
+  for _ in {1..5}; do
+    assert_equal 'inner.example websocket' "$(pod_gets '"\(.host) \(.header.Upgrade[0])"' one.example "$path/1" -H 'Connection: Upgrade' -H 'Upgrade: websocket')"
+    assert_equal two.example "$(pod_gets .host two.example "$path/2" -d body)"
+    assert_equal 'three.example websocket' "$(pod_gets '"\(.host) \(.header.Upgrade[0])"' three.example / -H 'Connection: Upgrade' -H 'Upgrade: websocket')"
+  done
+  wait_for 10 has_copy "$path/1"
+  wait_for 10 has_copy "$path/2"
+  assert_equal 'test.env.example:8080 null' "$(copies "$path/1" '.[0] | "\(.host) \(.header.Upgrade)"')"
+  assert_equal 'auth.e2e.svc' "$(copies "$path/2" '.[0].host')"
+  assert_equal 1 "$(problems | grep -c 'AnnotationRefused: e2e/target: the annotation mirror-host is ')"
+}
+
+@test "a mirror and a canary without ready pods are named" {
+  [[ ${TIER-} != e2e ]] || skip 'what pods there are is given here, by a snapshot'
+  ingress copied one.example / red 'mirror-target=http://auth.e2e.svc$request_uri'
+  ingress main two.example / red
+  ingress new two.example / auth canary=true canary-weight=100
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq '(.endpointSlices.items[] | select(.metadata.name == "auth-1")).endpoints = []' | serve_lists
+  assert_equal 'red red' "$(who_answers one.example /) $(who_answers two.example /)"
+  assert_equal "$(printf '%s\n' 'NoReadyEndpoints: e2e/copied: requests are not mirrored: Service e2e/auth has no ready endpoint for port 80' \
+    'NoReadyEndpoints: e2e/new: the canary gets no requests: Service e2e/auth has no ready endpoint for port 80')" "$(problems)"
 }
 
 @test "what is denied is not mirrored" {

@@ -360,7 +360,7 @@ limited() { # INGRESSES LIMITS
   in_time "$annotated = {\"nginx.ingress.kubernetes.io/allowlist-source-range\": (\"1.1.1.1\" + \" \" * 255000 + \"x\")}"
   assert_contains "$(problems)" 'ProtectionNotAvailable: demo/fruit'
   in_time "$annotated = {\"nginx.ingress.kubernetes.io/allowlist-source-range\": (\"::1,\" * 63000)}"
-  assert_contains "$(problems)" 'and possible are up to 1,000 addresses and networks'
+  assert_contains "$(problems)" 'allowed: up to 1,000 addresses and networks'
   in_time "$annotated = {\"bash-ingress.local/share-host-with\": (\",\" * 255000)}"
   in_time "$annotated = ([range(5500) | {\"nginx.ingress.kubernetes.io/auth-\(.)\": \"\"}] | add)
     | .ingresses.items[0].spec.rules[0].http.paths |= [range(2000) as \$n | .[0] | .path = \"/\"]"

@@ -130,7 +130,7 @@ ROWS
     proxy-body-size=much                       200   AnnotationRefused
     backend-protocol=SPDY                      200   AnnotationRefused
     backend-protocol=FCGI                      503   ProtectionNotAvailable
-    ssl-ciphers=x; auth-url=http://a           503   AnnotationNotSupported
+    http2-push-preload=x; auth-url=http://a    503   AnnotationNotSupported
 ROWS
 }
 
@@ -144,7 +144,7 @@ ROWS
     ssl-redirect=FALSE                         200
     force-ssl-redirect=FALSE                   200
     ssl-redirect=true                          200
-    ssl-redirect=yes                           503   ssl-redirect is "yes", and possible are true and false
+    ssl-redirect=yes                           503   ssl-redirect is "yes"; allowed: true and false
     ssl-redirect=on                            503
     ssl-redirect=tRUE                          503
     ssl-redirect=                              503

@@ -36,15 +36,15 @@ proxy_headers() {
 @test "nobody is believed: what a client says in a proxy's name does not reach the pod" {
   serve_apple
   (($(proxy_headers | wc -l) > 60))
-  for name in Forwarded X-Forwarded-Prefix X-Forwarded-Ssl X-Original-URL X-Rewrite-URL X-Original-Forwarded-For True-Client-IP; do
+  for name in Forwarded X-Forwarded-Uri X-Forwarded-Ssl X-Original-URL X-Rewrite-URL X-Original-Forwarded-For True-Client-IP; do
     proxy_headers | grep -qx "$name: 6.6.6.6"
   done
   proxy_headers >"$dir/said"
-  printf 'X-Forwarded-For: 6.6.6.6\nX-Forwarded-Proto: https\nX-Forwarded-Host: 6.6.6.6\nX-Forwarded-Port: 6666\nX-Real-IP: 6.6.6.6\n' >>"$dir/said"
+  printf 'X-Forwarded-For: 6.6.6.6\nX-Forwarded-Prefix: 6.6.6.6\nX-Scheme: 6.6.6.6\nX-Forwarded-Scheme: 6.6.6.6\nX-Forwarded-Proto: https\nX-Forwarded-Host: 6.6.6.6\nX-Forwarded-Port: 6666\nX-Real-IP: 6.6.6.6\n' >>"$dir/said"
   run pod_gets -H "@$dir/said" -H 'Authorization: mine' -H 'X-HTTP-Method-Override: PUT'
   refute_contains "$output" 6.6.6.6
   assert_json 'del(.["User-Agent", "Accept", "X-Request-Id"])' '{"Authorization":"mine","Cdn-Loop":"bash-ingress","X-Forwarded-For":"127.0.0.1",'"$(
-  )"'"X-Forwarded-Host":"fruit.example","X-Forwarded-Port":"80","X-Forwarded-Proto":"http","X-Http-Method-Override":"PUT","X-Real-Ip":"127.0.0.1"}' <<<"$output"
+  )"'"X-Forwarded-Host":"fruit.example","X-Forwarded-Port":"80","X-Forwarded-Proto":"http","X-Forwarded-Scheme":"http","X-Http-Method-Override":"PUT","X-Real-Ip":"127.0.0.1","X-Scheme":"http"}' <<<"$output"
 }
 
 @test "a trusted proxy is believed: the pod gets what it says, and its address is added to the way" {

@@ -1,7 +1,8 @@
-# upstream-hash-by, load-balance, service-upstream: which of a Service's pods gets a request.
+# upstream-hash-by, -subset, -subset-size, load-balance, service-upstream: which of a Service's pods gets a request.
 #
 # upstream-hash-by sends all requests for which a text is the same, such as "$request_uri", to one pod; when a pod goes or
-# comes, only its share moves. load-balance: ewma is nginx's nearest to it, the pod with the fewest open requests.
+# comes, only its share moves. With upstream-hash-by-subset: true it sends them to some of the pods, in turn: the pods are
+# divided into subsets of upstream-hash-by-subset-size, of which each has an upstream. load-balance: ewma is nginx's nearest to it, the pod with the fewest open requests.
 # service-upstream: true asks for the Service's own address instead of those of its pods. Here requests always go to the
 # pods, as kube-proxy's would, so it changes nothing. With affinity, these do not count.
 
@@ -9,7 +10,9 @@
 #
 # ${request_uri} and $request_uri are the same.
 def wanted:
-  if .["upstream-hash-by"] then {hash: .["upstream-hash-by"] | gsub("\\$(?<name>[a-z]\\w*)"; "${\(.name)}")}
+  if .["upstream-hash-by"] then
+    {hash: .["upstream-hash-by"] | gsub("\\$(?<name>[a-z]\\w*)"; "${\(.name)}")}
+    + if .["upstream-hash-by-subset"] then {subset: (.["upstream-hash-by-subset-size"] // 3)} else {} end
   elif .["load-balance"] == "ewma" then {method: "least_conn"}
   else null
   end;
@@ -42,16 +45,54 @@ def claims($context):
   | map(
     if .upstream and .options and (.balance | not) and (is_too_much | not) then
       ($context.options[.options - 1] | wanted) as $wanted
-      | if $wanted.hash then .upstream += ".hash-\($wanted.hash | gsub("(?<sign>[^a-z0-9_])"; "-\(.sign | explode[0])-"))" | .balance = $wanted
+      | if $wanted.hash then .upstream += ".hash-\($wanted.hash | gsub("(?<sign>[^a-z0-9_])"; "-\(.sign | explode[0])-"))\(if $wanted.subset then ".subset-\($wanted.subset)" else "" end)" | .balance = $wanted
         elif $wanted then .upstream += ".least-conn" | .balance = $wanted
         else .
         end
     else . end);
 
+# How many subsets there may be: each is an upstream of nginx with connections of its own.
+def most_subsets: 20;
+
+# input: [endpoint] / output: [endpoint] of each subset. They are of the same size: the last one has some of the first one's.
+def subsets($size):
+  . as $endpoints
+  | ([$size, (length / most_subsets | ceil)] | max) as $size
+  | range(0; length; $size) as $from
+  | $endpoints[$from:$from + $size]
+  | if $from == 0 then . else . + $endpoints[:$size - length] end;
+
+# input: an upstream that has subsets / output: an upstream for each of them
+def subset_upstreams:
+  . as $upstream
+  | [.endpoints | subsets($upstream.balance.subset)] | to_entries[]
+  | {name: "\($upstream.name).\(.key + 1)", endpoints: .value};
+
+# input: [upstream that has subsets] / output: lines for the http block: the subset of a text, always the same one
+def subset_lines:
+  to_entries[]
+  | .key as $number
+  | .value
+  | [subset_upstreams.name] as $names
+  | "  split_clients \"\(.balance.hash)\" $subset_\($number + 1) {",
+    ($names[1:][] | "    \(10000 / ($names | length) | floor | . / 100)% \"\(.)\";"),
+    "    * \"\($names[0])\";",
+    "  }";
+
 # input: model / output: the same with the directives of these upstreams; the type of upstream-hash-by lets in nothing that needs quoting
+#
+# With a canary (canary.jq), whose requests have a variable of their own, the text sends them to one pod.
 def model:
-  .upstreams |= map(
-    if .balance.hash then .lines += ["    hash \"\(.balance.hash)\" consistent;"]
-    elif .balance.method then .lines += ["    \(.balance.method);"]
-    else .
-    end);
+  [.upstreams[] | select(.balance.subset)] as $divided
+  | ($divided | to_entries | map({(.value.name): "$subset_\(.key + 1)"}) | add // {}) as $targets
+  | .upstreams |= map(
+      if .balance.hash then .lines += ["    hash \"\(.balance.hash)\" consistent;"]
+      elif .balance.method then .lines += ["    \(.balance.method);"]
+      else .
+      end)
+  | if $divided == [] then .
+    else
+      .upstreams += [$divided[] | subset_upstreams]
+      | .lines += [$divided | subset_lines]
+      | .servers |= map(.locations |= map($targets[.upstream // ""] as $target | if $target then .target = $target else . end))
+    end;

@@ -50,7 +50,7 @@ def pattern:
 # --- claims
 
 # input: a main claim / output: the same with its canary, and problems of the canaries; $canaries are those of its place
-def with_canary($canaries; $context):
+def with_canary($canaries; $context; has_pods):
   $canaries[0] as $canary
   | ($canary | set($context)) as $set
   | set($context) as $own
@@ -62,13 +62,14 @@ def with_canary($canaries; $context):
       | if .status then problem(.reason; .message)
         elif $missing != [] then problem("CanaryNotProtected"; "its main Ingress has not the same \($missing | join(", "))")
         elif $set["canary-by-header-pattern"] and ($set["canary-by-header-value"] | not) and ($set["canary-by-header-pattern"] | is_cheap | not) then
-          {problem: {ingress, reason: "AnnotationRefused", message: "the canary gets no requests with its header: possible for canary-by-header-pattern are expressions with at most three repetitions and groups, no repeated groups, and eight alternatives"}}
+          {problem: {ingress, reason: "AnnotationRefused", message: "the canary gets no requests with its header: canary-by-header-pattern may be an expression with at most three repetitions and groups, no repeated groups, and eight alternatives"}}
+        elif $canary | has_pods | not then problem("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port.port)")
         else empty
         end ),
     ( $canaries[1:][] | problem("CanaryTaken"; "\(place_name) has Ingress \($canary.ingress) for its canary") );
 
 # input: [answered claim, the oldest Ingress first] / output: the same without canaries; main claims have theirs in .canary
-def claims($context):
+def claims($context; has_pods):
   def place: [.host, .path, .pathType, (.ingress | split("/")[0])] | tojson;
   def asks: .ingress and (.problem | not) and (.service or .status);
   def is_canary: .ingress and (.problem | not) and set($context).canary;
@@ -77,7 +78,7 @@ def claims($context):
     else
       map(select(is_canary | not))
       | ([to_entries[] | select(.value | asks) | {(.value | place): .key}] | reverse | add // {}) as $mains # the oldest of each place
-      | [ (to_entries[] | .key as $number | .value | if asks and $mains[place] == $number and $canaries[place] then with_canary($canaries[place]; $context) else . end),
+      | [ (to_entries[] | .key as $number | .value | if asks and $mains[place] == $number and $canaries[place] then with_canary($canaries[place]; $context; has_pods) else . end),
           ( $canaries | to_entries[] | select($mains[.key] == null) | .value[]
             | problem("CanaryWithoutMain"; "no other Ingress of its namespace asks for \(place_name)") ) ]
     end;

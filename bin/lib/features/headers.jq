@@ -3,15 +3,38 @@
 # A location with a proxy_set_header of its own would lose all others: so these are set for all, from variables.
 include "quoting";
 
-# input: model / output: the same with the header that is not set otherwise
+# input: model / output: the same with what the pods get as X-Forwarded-Prefix, instead of the map of headers.conf.template
 def model:
   if any(.options[]; .["x-forwarded-prefix"]) then
-    .lines += ["  proxy_set_header X-Forwarded-Prefix $forwarded_prefix;", "  grpc_set_header X-Forwarded-Prefix $forwarded_prefix;", ""]
+    .lines += [
+      "  map $is_believed $believed_prefix {",
+      "    1 $http_x_forwarded_prefix;",
+      "  }",
+      "  map $forwarded_prefix $path_prefix {",
+      "    \"\" $believed_prefix;",
+      "    default $forwarded_prefix;",
+      "  }",
+      "" ]
   else .
   end;
 
-# input: a location / output: the directives that set the variables
+# input: x-forwarded-prefix / output: it as a quoted nginx string, in which $1 to $9 count
+def prefix: [match("\\$[1-9]|[^$]+"; "g").string | if startswith("$") then . else harmless end] | "\"\(add)\"";
+
+# input: a location / output: its upstream-vhost as a quoted nginx string: $service_name and its like are what they are for it
+def vhost:
+  {"$service_name": (.service | split("/")[1]), "$service_port": "\(.port)", "$namespace": (.service | split("/")[0]), "$ingress_name": (.ingress | split("/")[1])} as $constants
+  | [.set["upstream-vhost"] | match("\\$[a-z_]+|[^$]+"; "g").string | $constants[.] // .]
+  | add | string_with_variables;
+
+# input: a location / output: the directives that set the variables. $1 to $9 are the groups of a path that is a regular expression; else, they are empty.
 def location:
-  (.set["upstream-vhost"] // "" | if . == "" then "" else "set $upstream_vhost \(string); " end)
-  + (.set["x-forwarded-prefix"] // "" | if . == "" then "" else "set $forwarded_prefix \(string); " end)
+  (.head // "" | select(startswith("~* ")) // null) as $expression
+  | (if .set["upstream-vhost"] and .service then "set $upstream_vhost \(vhost); " else "" end)
+  + ( .set["x-forwarded-prefix"] // ""
+      | if . == "" then ""
+        elif contains("$") | not then "set $forwarded_prefix \(string); "
+        elif $expression then "if ($uri \($expression)) { set $forwarded_prefix \(prefix); } if ($uri ~ \"[\\x00-\\x1f\\x7f]\") { set $forwarded_prefix \"\"; } " # no line end
+        else "set $forwarded_prefix \(gsub("\\$[1-9]"; "") | string); "
+        end )
   + (.set["connection-proxy-header"] // "" | if . == "" then "" else "set $connection_header \(string); " end);

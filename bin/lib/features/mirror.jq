@@ -1,16 +1,21 @@
-# mirror-target, mirror-request-body: a Service gets a copy of each request, as a client would send it, and what it
-# answers is dropped. The client hardly waits for it: connecting may take 1 s, the answer 2 s.
+# mirror-target, mirror-host, mirror-request-body: a Service gets a copy of each request, as a client would send it, and
+# what it answers is dropped. The client hardly waits for it: connecting may take 1 s, the answer 2 s.
 #
 # The target is a Service of the Ingress's own namespace (or of one that all share) by its name in the cluster, as in
 # http://SERVICE.NAMESPACE.svc.cluster.local:80$request_uri: nginx asks its pods. A name that it had to resolve could
 # point anywhere, and if it could not be resolved, nginx would take no configuration.
+#
+# nginx answers a copy as a request within the request, and both share their variables: what differs is $uri. So the Host
+# of copies is in a map by that, which is `volatile`: it is read again each time. (A `proxy_set_header` for each copy, or
+# an `if`, would cost nginx 8 kB for each host.)
 include "quoting";
 
-# input: mirror-target / output: {service, namespace, port, protocol, uri}, or nothing if it names no Service of the cluster
+# input: mirror-target / output: {service, namespace, port, protocol, host, uri}, or nothing if it names no Service of the cluster
 def target:
-  capture("\\A(?<scheme>https?)://(?<name>[a-z0-9-]+)[.](?<namespace>[a-z0-9-]+)[.]svc([.]cluster[.]local)?(:(?<port>[0-9]+))?(?<path>/[^$]*)?(?<rest>[$].*)?\\z")
+  capture("\\A(?<scheme>https?)://(?<name>[a-z0-9-]+)[.](?<namespace>[a-z0-9-]+)[.]svc(?<suffix>[.]cluster[.]local)?(:(?<port>[0-9]+))?(?<path>/[^$]*)?(?<rest>[$].*)?\\z")
   | {
       service: "\(.namespace)/\(.name)", namespace,
+      host: "\(.name).\(.namespace).svc\(.suffix // "")",
       port: (.port // {http: "80", https: "443"}[.scheme] | tonumber),
       protocol: (if .scheme == "https" then "HTTPS" else null end),
       uri: (if .rest or .path == null then (.path // "" | rtrimstr("/")) + "$request_uri" else .path end)
@@ -20,10 +25,10 @@ def target:
 def problem($reason; $message): {problem: {ingress, $reason, message: "requests are not mirrored: \($message)"}};
 
 # input: an answered claim / output: the same with its target in .mirror, or with a problem beside it
-def with_mirror($set; $shared; answer):
+def with_mirror($set; $context; answer; has_pods):
   . as $claim
   | [$set["mirror-target"] | target] as $targets
-  | ([.ingress | split("/")[0]] + $shared) as $namespaces
+  | ([.ingress | split("/")[0]] + ($context.shared // [])) as $namespaces
   | if $targets == [] or ($namespaces | index($targets[0].namespace) | not) then
       ., problem("AnnotationRefused"; "mirror-target must be a Service of the same namespace, such as http://SERVICE.\($namespaces[0]).svc$request_uri")
     elif .protocol // "" | startswith("GRPC") then
@@ -32,26 +37,27 @@ def with_mirror($set; $shared; answer):
       $targets[0] as $target
       | ($target | {service, port, protocol} | answer) as $answer
       | if $answer.upstream then
-          .also += [$answer] | .mirror = ($target | {uri, protocol, upstream: $answer.upstream, body: ($set["mirror-request-body"] // "on")})
+          (.also += [$answer]
+           | .mirror = ($target | {uri, protocol, host: ($set["mirror-host"] // .host), upstream: $answer.upstream, body: ($set["mirror-request-body"] // "on")})),
+          if $answer | has_pods then empty else problem("NoReadyEndpoints"; "Service \($answer.service) has no ready endpoint for port \($answer.port.port)") end
         else ., problem($answer.reason; $answer.message)
         end
     end;
 
 # input: [answered claim] / output: the same with what is mirrored in .mirror
-def claims($context; answer):
+def claims($context; answer; has_pods):
   [ .[]
     | (if .options then $context.options[.options - 1] else {} end) as $set
-    | if .upstream and $set["mirror-target"] then with_mirror($set; $context.shared // []; answer) else . end ];
+    | if .upstream and $set["mirror-target"] then with_mirror($set; $context; answer; has_pods) else . end ];
 
-# input: {uri, protocol, upstream, body, number} / output: the location that sends the copies
+# input: {uri, protocol, host, upstream, body, number} / output: the location that sends the copies
 #
 # A client's path begins with "/", so no client gets there. It has no pages for errors, because they read variables
-# that the request itself needs later, and copies no WebSocket, because nginx would answer the client from there.
+# that the request itself needs later.
 def mirror_location:
   "    location = nginx-copies/\(.number) {",
   "      internal;",
   "      error_page 599 /;",
-  "      if ($upgrade) { return 204; }",
   "      proxy_connect_timeout 1s;",
   "      proxy_read_timeout 2s;",
   "      proxy_send_timeout 2s;",
@@ -61,6 +67,24 @@ def mirror_location:
   "      proxy_pass \"\(if .protocol then "https" else "http" end)://\(.upstream | harmless)\(.uri | rtrimstr("$request_uri") | harmless)\(if .uri | endswith("$request_uri") then "$request_uri" else "" end)\";",
   "    }";
 
+# input: [{host, number}] / output: lines for the http block: the Host of copies, and that they ask for no upgrade, as nginx would
+# answer the client with it. (A map that comes later in nginx.conf replaces one of the same name: so those of headers.conf.template.)
+def header_lines:
+  "  map $uri $copied_host {",
+  "    volatile;",
+  (unique[] | "    nginx-copies/\(.number) \(.host | string);"),
+  "  }",
+  "  map $copied_host $pod_host {",
+  "    volatile;",
+  "    \"\" $own_host;",
+  "    default $copied_host;",
+  "  }",
+  "  map $copied_host $upgrade {",
+  "    volatile;",
+  "    \"\" $own_upgrade;",
+  "  }",
+  "";
+
 # input: model / output: the same with these locations, and the number of its own in each .mirror; without those that have no ready pod
 def model:
   ([.upstreams[] | {(.name): true}] | add // {}) as $ready
@@ -68,7 +92,9 @@ def model:
   | ([.servers[].locations[].mirror | values] | unique | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
   | .servers |= map(
       .locations |= map(if .mirror then .mirror.number = $numbers[.mirror | tojson] else . end)
-      | .lines += [[.locations[].mirror | values] | unique[] | mirror_location]);
+      | .lines += [[.locations[].mirror | values] | unique[] | mirror_location])
+  | ([.servers[].locations[].mirror | values | {host, number}]) as $copies
+  | if $copies == [] then . else .lines += [$copies | header_lines] end;
 
 # input: a location / output: the directives that copy its requests
 def location:

@@ -9,10 +9,10 @@
 # admission webhook).
 
 "location /canary { alias \($file); }" as $location
-| def conveniences: ["app-root", "cors-allow-origin", "custom-http-errors", "mirror-target", "permanent-redirect", "rewrite-target"];
+| def conveniences: ["app-root", "cors-allow-origin", "custom-http-errors", "mirror-host", "mirror-target", "permanent-redirect", "rewrite-target"];
 def annotated($name; $value):
   {annotations: {("nginx.ingress.kubernetes.io/\($name)"): $value},
-   reason: (if $name == "mirror-host" then "AnnotationNotSupported" elif $name | IN(conveniences[]) then "AnnotationRefused" else "ProtectionNotAvailable" end)};
+   reason: (if $name | IN(conveniences[]) then "AnnotationRefused" else "ProtectionNotAvailable" end)};
 def path($path): {paths: [{$path, pathType: ("ImplementationSpecific", "Exact", "Prefix")}], reason: "PathRefused"};
 
 def cves:

@@ -1,0 +1,41 @@
+# ssl-ciphers, ssl-prefer-server-ciphers: which ciphers clients of a host may use with TLS 1.2 (those of 1.3 are fixed).
+#
+# A client names the host before a cipher is chosen, so these are for a whole host: those of its oldest Ingress that asks.
+# nginx reads them only in a server with certificate lines of its own.
+include "quoting";
+
+# input: {annotation: value} / output: what it says about ciphers, or null
+def wanted: with_entries(select(.key | IN("ssl-ciphers", "ssl-prefer-server-ciphers"))) | if . == {} then null else . end;
+
+# input: [answered claim, the oldest Ingress first] / output: the same; .ciphers says what counts for the host
+def claims($context):
+  def place: "\(.host) \(.ingress // "" | split("/")[0])";
+  def own: if .ingress and .options and .upstream then $context.options[.options - 1] | wanted else null end;
+  def problem($why): {problem: {ingress, reason: "AnnotationRefused", message: "ssl-ciphers and ssl-prefer-server-ciphers have no effect: \($why)"}};
+  (reduce (.[] | select(own)) as $claim ({}; ($claim | place) as $place | .[$place] //= ($claim | {ingress, set: own}))) as $first
+  | . + [ .[] | select(own)
+      | if .host == "" then problem("they need rules with a host, which a client names in its handshake")
+        elif own != $first[place].set then problem("for host \(.host), those of Ingress \($first[place].ingress) count, which is older")
+        else empty
+        end ]
+  | map(if .problem | not then $first[place].set as $set | if $set and .host != "" then .ciphers = $set else . end else . end);
+
+# input: {"ssl-ciphers", "ssl-prefer-server-ciphers"} / output: directives of a server
+def directives:
+  (.["ssl-ciphers"] // empty | "    ssl_ciphers \(string);"),
+  (.["ssl-prefer-server-ciphers"] | select(. != null) | "    ssl_prefer_server_ciphers \(if . then "on" else "off" end);");
+
+# input: model / output: the same with these. Of namespaces that share a host, one counts: the first by name. Where clients have
+# certificates (client-certificates.jq), the server has its own already.
+def model:
+  (if any(.certificates[]?; .files | length > 1) then [1, 2] else [1] end) as $numbers
+  | .servers |= map(
+      ([.locations[] | select(.ciphers)] | sort_by(.ingress)[0].ciphers) as $ciphers
+      | if $ciphers == null then .
+        else
+          any(.locations[]; .client) as $has_certificates
+          | .lines += [
+              ($numbers[] | select($has_certificates | not)
+               | "    ssl_certificate \($ENV.STATE_DIR)/keys/$certificate_\(.);", "    ssl_certificate_key \($ENV.STATE_DIR)/keys/$certificate_\(.);"),
+              ($ciphers | directives) ]
+        end);
