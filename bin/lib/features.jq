@@ -69,7 +69,6 @@ def feature_claims($context; answer):
   | .
   | redirects::claims($context)
   | canary::claims($context)
-  | satisfy::claims($context)
   | basic_auth::claims($context)
   | client_certificates::claims($context)
   | affinity::claims($context)
@@ -94,6 +93,7 @@ def feature_location:
   + affinity::location
   + canary::location
   + basic_auth::location
+  + satisfy::location
   + external_auth::location
   + proxy_ssl::location
   + directives::location
@@ -117,6 +117,7 @@ def with_features:
     | client_certificates::model
     | cors::model
     | external_auth::model
+    | basic_auth::model # which looks at what external_auth has said
     | headers::model
     | mirror::model
     | rates::model

@@ -260,3 +260,21 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal '200 503 403' "$(statuses {long,grpc,longest}.example/)"
   assert_contains "$(problems)" "auth-response-headers has ${long,,}, and with gRPC a name may have 46 characters"
 }
+
+@test "a namespace with too many names in auth-response-headers closes its own younger Ingresses, and no other namespace's" {
+  ingress first first.example / red "auth-url=$auth/check" "auth-response-headers=$(seq -s, -f 'X-A-%.0f' 20)"
+  ingress again again.example / red "auth-url=$auth/check" auth-response-headers=x-a-1,X-A-20
+  ingress one-more one-more.example / red "auth-url=$auth/check" auth-response-headers=X-A-1,X-B
+  ingress other/neighbour neighbour.example / red 'auth-url=http://red.other.svc/check?header=X-B:alice' auth-response-headers=X-B
+  serve
+  assert_equal '200 200 503 200' "$(statuses {first,again,one-more,neighbour}.example/)"
+  assert_equal alice "$(pod_gets '.header["X-B"][0]' neighbour.example /)"
+  assert_contains "$(problems)" 'e2e/one-more: closed, because its protection is not available here: auth-response-headers of its namespace have more than 20 different names, and x-b is one too many'
+}
+
+@test "a sign-in redirect has the cookies of the authentication service and the headers of CORS" {
+  ingress in in.example / red "auth-url=$auth/check?status=401&header=Set-Cookie:a=1" 'auth-signin=https://$host/start' enable-cors=true
+  serve
+  assert_equal '302 a=1 *' "$(status in.example /) $(header Set-Cookie in.example /) $(header Access-Control-Allow-Origin in.example / -H 'Origin: https://a.example')"
+  assert_equal '204 302' "$(status in.example / -X OPTIONS -H 'Origin: https://a.example') $(status in.example / -X POST -d x)"
+}

@@ -88,20 +88,32 @@ def closed($why):
   del(.upstream, .service, .port, .also)
   + {status: 503, reason: "ProtectionNotAvailable", message: "closed, because its protection is not available here: \($why)"};
 
+# How many different names auth-response-headers of one namespace may have: each is one more header for nginx to think of
+# with every request, whoever's it is.
+def most_names: 20;
+
+# input: [claim, the oldest Ingress first] / output: {"namespace": {name: true, ...}}: the first names in auth-response-headers
+def first_named($options):
+  reduce (.[] | select(.options and .upstream)) as $claim ({};
+    ($claim.ingress | namespace) as $of
+    | reduce ($options[$claim.options - 1]["auth-response-headers"][]? | ascii_downcase) as $name (.;
+        if .[$of] | length < most_names then .[$of][$name] = true else . end));
+
 # Headers that make a message, or that nginx itself tells the pod: a second one would contradict.
 def not_from_a_service:
   IN("host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "expect", "x-request-id", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto", "cdn-loop");
 
 # input: {annotation: value} of the claim / output: why its auth-response-headers are not possible, or nothing
 #
-# nginx's table of headers for gRPC has buckets of 64 bytes, and a longer name would keep it from taking its configuration.
-def wrong_headers($known; $protocol):
+# $first_named are those of the namespace that may be named. nginx's table of headers for gRPC has buckets of 64 bytes, and
+# a longer name would keep it from taking its configuration.
+def wrong_headers($first_named; $protocol):
   .["auth-response-headers"] // [] | map(ascii_downcase)
   | if length > 20 then "auth-response-headers has more than 20 names"
     else
       (.[] | select(not_from_a_service) | "auth-response-headers cannot have \(.), which nginx itself tells the pod"),
       (.[] | select(length > 46 and ($protocol // "" | startswith("GRPC"))) | "auth-response-headers has \(.), and with gRPC a name may have 46 characters"),
-      (.[] | select($known[.] | not) | "auth-response-headers of all Ingresses have more than 50 names, and \(.) is one too many")
+      (.[] | select($first_named[.] | not) | "auth-response-headers of its namespace have more than \(most_names) different names, and \(.) is one too many")
     end;
 
 # input: {annotation: value} / output: whether it asks for any of this
@@ -111,15 +123,14 @@ def is_asked: any(keys[]; startswith("auth-url") or IN("auth-method", "auth-sign
 def claims($context; answer):
   ([$context.services[] | .service as $service | .addresses[]? | {(.): $service}] | add // {}) as $addresses
   | (reduce (.[] | select(.upstream)) as $claim ({}; .[$claim.host] += [$claim])) as $hosts
-  | ([.[] | select(.options) | $context.options[.options - 1]["auth-response-headers"][]? | ascii_downcase]
-     | reduce .[] as $name ({}; if length < 50 then .[$name] = true else . end)) as $known
+  | first_named($context.options) as $first_named
   | map(
       (if .upstream then annotations($context.options) else {} end) as $set
       | if $set | is_asked | not then .
         elif $set["auth-url"] == null then closed("\([$set | keys[] | select(startswith("auth-"))][0]) needs auth-url, which says who is asked")
         else
           . as $claim
-          | ([$set | wrong_headers($known; $claim.protocol)] | first) as $wrong
+          | ([$set | wrong_headers($first_named[$claim.ingress | namespace]; $claim.protocol)] | first) as $wrong
           | (if $wrong then {$wrong} else $set["auth-url"] | target($claim; $context; $addresses; $hosts; answer) end) as $target
           | if $target.wrong then closed($target.wrong)
             elif $target.upstream then .asks = ($target | {upstream, service, protocol}) | .also += [$target]
@@ -128,6 +139,9 @@ def claims($context; answer):
         end);
 
 # --- model
+
+# input: a location / output: whether its pods speak gRPC
+def speaks_grpc: .protocol // "" | startswith("GRPC");
 
 # input: [location], in match order / output: the one that serves $path
 #
@@ -138,7 +152,7 @@ def location_of($path; $options): first(.[] | select(serves($path; $options)));
 #
 # What protects that path itself does not count for the question: so if another namespace has it, it must have no
 # annotations.
-def asked($host; $locations; $upstreams; $options):
+def who_is_asked($host; $locations; $upstreams; $options):
   .asks as $asks
   | if $asks.upstream then $asks
     else
@@ -147,7 +161,7 @@ def asked($host; $locations; $upstreams; $options):
       | [$locations[$host] // [] | location_of($path; $options)][0]
       | if .upstream == null then {wrong: "no pod serves \($path) of host \($host)"}
         elif .asks then {wrong: "\($path) of host \($host) is itself behind auth-url"}
-        elif .protocol // "" | startswith("GRPC") then {wrong: "\($path) of host \($host) speaks gRPC"}
+        elif speaks_grpc then {wrong: "\($path) of host \($host) speaks gRPC"}
         elif (.ingress | namespace | IN($asks.namespaces[]) | not) and ($asks.host != "" or .options) then {wrong: "\($path) of host \($host) is another namespace's"}
         else {upstream, protocol, service}
         end
@@ -157,8 +171,8 @@ def asked($host; $locations; $upstreams; $options):
 # output: the names of headers that a client must not set, without those that `question` sets
 def dropped_headers: $dropped[0][];
 
-# output: what nginx tells the service
-def told: {
+# output: what nginx tells the service; $verifies: whether some clients have certificates (client-certificates.jq has these variables)
+def told($verifies): {
   Host: "$asked_host",
   "X-Original-URL": "$client_scheme://$client_host$request_uri",
   "X-Original-URI": "$request_uri",
@@ -173,20 +187,29 @@ def told: {
   "X-Forwarded-Proto": "$client_scheme",
   "X-Scheme": "$client_scheme",
   "CDN-Loop": "$passed_by"
-};
+} + if $verifies then {
+  "ssl-client-verify": "$client_verify",
+  "ssl-client-subject-dn": "$client_subject",
+  "ssl-client-issuer-dn": "$client_issuer",
+  "ssl-client-cert": "$client_certificate"
+} else {} end;
 
 # Those of the request that are about its body, its connection, or about what the client has of the pod's answer.
 def of_the_request: "Content-Length", "Connection", "Upgrade", "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since";
 
 # output: lines for the header of the question
-def question_header:
-  (told | keys | map({(ascii_downcase): true}) | add) as $told
-  | (told | to_entries[] | "      proxy_set_header \(.key) \"\(.value)\";"),
-    ((of_the_request, dropped_headers) | select($told[ascii_downcase] | not) | "      proxy_set_header \(.) \"\";");
+def question_header($verifies):
+  told($verifies) as $told
+  | ($told | with_entries({key: .key | ascii_downcase, value: true})) as $is_told
+  | ($told | to_entries[] | "      proxy_set_header \(.key) \"\(.value)\";"),
+    ((of_the_request, dropped_headers) | select($is_told[ascii_downcase] | not) | "      proxy_set_header \(.) \"\";");
 
 # input: {annotation: value} / output: what nginx asks; $who is {upstream, protocol}
+#
+# With satisfy: any, it does not ask about clients from the addresses of allowlist-source-range.
 def question($who):
-  (if .["auth-method"] then "proxy_method \(.["auth-method"]); " else "" end)
+  (if .satisfy == "any" and .allow then "if ($in_networks_\(.allow)) { return 204; } " else "" end)
+  + (if .["auth-method"] then "proxy_method \(.["auth-method"]); " else "" end)
   + "proxy_read_timeout \(.["proxy-read-timeout"] // 60)s; "
   + (if $who.protocol == "HTTPS" then "proxy_ssl_name \($who.upstream | split(".")[:2] | join(".") + ".svc" | string); " else "" end)
   + "proxy_pass \("\(if $who.protocol == "HTTPS" then "https" else "http" end)://\($who.upstream)\(.["auth-url"] | url.path)" | string_with_variables);";
@@ -196,7 +219,7 @@ def with_questions($header; $locations; $upstreams; $options):
   .host as $host
   | .locations |= map(
       if .asks and .upstream then
-        asked($host; $locations; $upstreams; $options) as $who
+        who_is_asked($host; $locations; $upstreams; $options) as $who
         | if $who.wrong then .nobody = $who.wrong else .who = $who end
       else . end)
   | . as $server
@@ -216,8 +239,8 @@ def as_variable: ascii_downcase | gsub("-"; "_");
 #
 # Where it is asked for, it is the service's; elsewhere as before: the client's, or nobody's, or what a trusted proxy says.
 # For gRPC, nginx's table of names is nearly full (proxy-headers.conf): so there it has only what pods that speak it are
-# to get; $grpc are the numbers of their options.
-def header_lines($trusting; $grpc):
+# to get; $grpc are the numbers of their options. Authorization is a matter of basic-auth.jq too: $logins say where.
+def header_lines($trusting; $grpc; $logins):
   (reduce dropped_headers as $name ({}; .[$name | ascii_downcase] = true)) as $dropped
   | [.[] | .[0] as $number | .[1]["auth-response-headers"][]? | {$number, name: ., variable: as_variable}]
   | group_by(.variable)[]
@@ -226,13 +249,13 @@ def header_lines($trusting; $grpc):
   | ($dropped[$name | ascii_downcase] and $trusting) as $is_said
   | (if $is_said then "  map $is_believed $believed_\($variable) { 1 $http_\($variable); }" else empty end),
     "  map $asks $\(if $is_said then "said" else "passed" end)_\($variable) {",
-    "    default \(if $is_said then "$believed_\($variable)" elif $dropped[$name | ascii_downcase] then "\"\"" else "$http_\($variable)" end);",
+    "    default \(if $is_said then "$believed_\($variable)" elif $variable == "authorization" and $logins != [] then "$sent_authorization" elif $dropped[$name | ascii_downcase] then "\"\"" else "$http_\($variable)" end);",
     (map(.number) | unique[] | "    \(.) $answered_\($variable);"),
     "  }",
     if $is_said then empty
     else
       "  proxy_set_header \($name) $passed_\($variable);",
-      if any(.[]; .number | IN($grpc[])) then "  grpc_set_header \($name) $passed_\($variable);" else empty end
+      if any(.[]; .number | IN($grpc[])) or ($variable == "authorization" and any($logins[]; speaks_grpc)) then "  grpc_set_header \($name) $passed_\($variable);" else empty end
     end;
 
 # input: an auth-signin with its parameter, {auth-signin, auth-signin-redirect-param} / output: the URL for the client, for nginx
@@ -279,7 +302,7 @@ def sign_in_lines:
 # input: [[number of options, {annotation: value}]] of those with auth-url / output: lines for the http block
 #
 # nginx joins several cookies with commas, which browsers do not understand: so they are taken apart, up to four.
-def http_lines($trusting; $grpc):
+def http_lines($trusting; $grpc; $logins):
   def cookie($from; $number):
     "  map \($from) $auth_cookie_\($number) { \"~^(?<one_cookie>.+?), [^ ;,=]+=\" $one_cookie; default \($from); }",
     "  map \($from) $auth_cookies_\($number + 1) { \"~^.+?, (?<other_cookies>[^ ;,=]+=.*)$\" $other_cookies; }",
@@ -295,7 +318,7 @@ def http_lines($trusting; $grpc):
   "  }",
   "  map \"$auth_always $status\" $auth_cookies_1 { \"~^(1 .*| (20[0146]|30[123478]))$\" $auth_cookies; }",
   cookie("$auth_cookies_1"; 1), cookie("$auth_cookies_2"; 2), cookie("$auth_cookies_3"; 3), cookie("$auth_cookies_4"; 4),
-  header_lines($trusting; $grpc),
+  header_lines($trusting; $grpc; $logins),
   sign_in_lines,
   "";
 
@@ -304,11 +327,15 @@ def model:
   . as {$options}
   | ([.upstreams[] | {(.name): true}] | add // {}) as $upstreams
   | ([.servers[] | {(.host): .locations}] | add // {}) as $locations
-  | [question_header] as $header
+  | any(.servers[].locations[]; .client and .upstream) as $verifies
+  | [question_header($verifies)] as $header
   | .servers |= map(if any(.locations[]; .asks) then with_questions($header; $locations; $upstreams; $options) else . end)
   | ([.servers[].locations[] | select(.who).options] | unique | map([., $options[. - 1]])) as $asking
-  | [.servers[].locations[] | select(.who and (.protocol // "" | startswith("GRPC"))).options] as $grpc
-  | if $asking == [] then . else .lines += [$asking | http_lines($ENV.TRUSTED_PROXIES != "" and $ENV.PROXY_PROTOCOL == "off"; $grpc)] end;
+  | [.servers[].locations[] | select(.who and speaks_grpc).options] as $grpc
+  | [.servers[].locations[] | select(.users)] as $logins
+  | if $asking == [] then . else .lines += [$asking | http_lines($ENV.TRUSTED_PROXIES != "" and $ENV.PROXY_PROTOCOL == "off"; $grpc; $logins)]
+    | .says_authorization = any($asking[][1]["auth-response-headers"][]?; ascii_downcase == "authorization")
+    end;
 
 # --- location
 
