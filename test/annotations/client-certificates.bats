@@ -65,13 +65,17 @@ tls_statuses() { # CLIENT HOST/PATH...
   ingress nested nested.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=((a+)+)+$'
   ingress inject inject.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=x") { } proxy_pass http://x; #'
   ingress prefix prefix.example / red auth-tls-secret=ca auth-tls-match-cn=alice
+  ingress range range.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=[z-a]'
+  ingress class class.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=[a-c]l[A-Z0-9i_-]c[a-z]$'
+  ingress classes classes.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=a[a-z]+'
+  ingress dot dot.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=ali\.e'
   serve
-  hosts=({one,several,begins,optional,off,nested,inject,prefix}.example/)
-  assert_equal '200 403 200 200 200 503 503 503' "$(tls_statuses alice "${hosts[@]}")"
-  assert_equal '403 200 403 403 403 503 503 503' "$(tls_statuses bob "${hosts[@]}")"
-  assert_equal '403 403 403 403 403 503 503 503' "$(tls_statuses mallory "${hosts[@]}")"
-  assert_equal '400 400 400 403 403 503 503 503' "$(tls_statuses forged "${hosts[@]}")"
-  assert_equal '400 400 400 403 403 503 503 503' "$(tls_statuses - "${hosts[@]}")"
+  hosts=({one,several,begins,optional,off,classes,dot,nested,inject,prefix,range,class}.example/)
+  assert_equal '200 403 200 200 200 200 403 503 503 503 503 503' "$(tls_statuses alice "${hosts[@]}")"
+  assert_equal '403 200 403 403 403 403 403 503 503 503 503 503' "$(tls_statuses bob "${hosts[@]}")"
+  assert_equal '403 403 403 403 403 403 403 503 503 503 503 503' "$(tls_statuses mallory "${hosts[@]}")"
+  assert_equal '400 400 400 403 403 400 400 503 503 503 503 503' "$(tls_statuses forged "${hosts[@]}")"
+  assert_equal '400 400 400 403 403 400 400 503 503 503 503 503' "$(tls_statuses - "${hosts[@]}")"
 }
 
 @test "a connection that was opened for another host gets nobody in" {

@@ -5,7 +5,8 @@
 #   auth-method, auth-request-redirect, auth-response-headers, auth-always-set-cookie       what it is asked, and what of
 #                             its answer reaches the pod and the client
 #   auth-signin, auth-signin-redirect-param                  where a client is sent that is not signed in
-#   auth-cache-*, auth-keepalive*                            no effect
+#   auth-cache-key, auth-cache-duration                      answers that count again, so that the service is asked less
+#   auth-keepalive*                                          no effect
 #
 # 2xx lets a request in, 401 and 403 do not, and after any other answer, or none, nginx answers 500. Where there is
 # nobody to ask, the path is closed.
@@ -26,6 +27,52 @@ def namespace: split("/")[0];
 
 # input: a claim or location / output: its {annotation: value}; $options are those of the model
 def annotations($options): if .options then $options[.options - 1] else {} end;
+
+# --- answers that are kept
+
+# output: {name: the variable of nginx} of those that auth-cache-key may have
+#
+# What tells who the client is, is in every key (`kept`): here it need not be.
+def cache_variables: {
+  remote_user: "", http_authorization: "", http_cookie: "",
+  remote_addr: "${remote_addr}", host: "${host}", http_host: "${request_host}", request_uri: "${request_uri}", uri: "${uri}",
+  request_method: "${request_method}", scheme: "${client_scheme}"
+};
+
+# input: an auth-cache-key / output: it as nginx has it, or null if it has a variable that is none of these
+def cache_key:
+  [ match("\\$\\{?(?<name>[A-Za-z0-9_]*)\\}?|[^$]+"; "g")
+    | (.captures[0].string // null) as $name
+    | if $name == null then .string
+      elif $name | ascii_downcase | startswith("cookie_") then ""
+      else cache_variables[$name | ascii_downcase]
+      end ]
+  | if all(. != null) then join("") else null end;
+
+# input: "200 202 1h 30m" / output: "200 202 5400s"; nothing if it has codes, and none of them is possible. At most for a day.
+def validity:
+  {ms: 0.001, s: 1, m: 60, h: 3600, d: 86400, w: 604800, M: 2592000, y: 31536000} as $units
+  | [scan("[^ ]+")]
+  | (map(select(test("\\A[0-9]{3}\\z"))) | map(select(test("\\A[2-5]")))) as $codes
+  | (map(capture("\\A(?<number>[0-9]+)(?<unit>[a-zA-Z]+)\\z") | (.number | tonumber) * $units[.unit]) | add | floor) as $seconds
+  | select($codes != [] or all(test("[a-zA-Z]")))
+  | $codes + ["\([$seconds, 86400] | min)s"] | join(" ");
+
+# input: {annotation: value} / output: whether answers are kept
+def keeps: .["auth-cache-key"] // null | . != null and cache_key != null;
+
+# input: {annotation: value} / output: directives of the question, so that its answers are kept; $host is the server's
+#
+# An answer counts again for one path of one Ingress, the same question, and a client that shows the same: a key
+# that is too short lets nobody in with the answer for somebody else. Answers with a Set-Cookie, or whose Cache-Control forbids it,
+# are not kept. (nginx compares the whole key, not only its hash.)
+def kept($host):
+  if keeps | not then ""
+  else
+    ("\($host)|\(.["auth-url"])|\(.["auth-method"] // "")|" | string_with_variables | .[1:-1]) as $question
+    | "proxy_cache auth_answers_1m; proxy_cache_key \"$ingress|$asks_for|\($question)\(.["auth-cache-key"] | cache_key)|$request_method|$ssl_client_fingerprint|$http_cookie|$http_authorization\"; proxy_buffering on; "
+      + (.["auth-cache-duration"] // ["200 202 401 5m"] | map(validity | "proxy_cache_valid \(.); ") | add // "")
+  end;
 
 # --- claims: who is asked
 
@@ -136,6 +183,9 @@ def claims($context; answer):
             elif $target.upstream then .asks = ($target | {upstream, service, protocol}) | .also += [$target]
             else .asks = $target
             end
+            | ., (select(.asks and $set["auth-cache-key"] and ($set | keeps | not))
+              | {problem: {ingress, reason: "AnnotationRefused",
+                  message: "auth-cache-key has no effect: of variables, it may have $cookie_ with a name, and $\(cache_variables | keys | join(", $"))"}})
         end);
 
 # --- model
@@ -154,6 +204,7 @@ def location_of($path; $options): first(.[] | select(serves($path; $options)));
 # annotations.
 def who_is_asked($host; $locations; $upstreams; $options):
   .asks as $asks
+  | .options as $number
   | if $asks.upstream then $asks
     else
       (if $asks.host == "" then $host else $asks.host end) as $host
@@ -166,7 +217,10 @@ def who_is_asked($host; $locations; $upstreams; $options):
         else {upstream, protocol, service}
         end
     end
-  | if .upstream and ($upstreams[.upstream] | not) then {wrong: "Service \(.service) has no ready endpoint"} else . end;
+  | if .upstream == null or $upstreams[.upstream] then .
+    elif $options[$number - 1] | keeps then {upstream: "nobody"} # so that kept answers count
+    else {wrong: "Service \(.service) has no ready endpoint"}
+    end;
 
 # output: the names of headers that a client must not set, without those that `question` sets
 def dropped_headers: $dropped[0][];
@@ -207,8 +261,9 @@ def question_header($verifies):
 # input: {annotation: value} / output: what nginx asks; $who is {upstream, protocol}
 #
 # With satisfy: any, it does not ask about clients from the addresses of allowlist-source-range.
-def question($who):
+def question($who; $host):
   (if .satisfy == "any" and .allow then "if ($in_networks_\(.allow)) { return 204; } " else "" end)
+  + kept($host)
   + (if .["auth-method"] then "proxy_method \(.["auth-method"]); " else "" end)
   + "proxy_read_timeout \(.["proxy-read-timeout"] // 60)s; "
   + (if $who.protocol == "HTTPS" then "proxy_ssl_name \($who.upstream | split(".")[:2] | join(".") + ".svc" | string); " else "" end)
@@ -223,7 +278,7 @@ def with_questions($header; $locations; $upstreams; $options):
         | if $who.wrong then .nobody = $who.wrong else .who = $who end
       else . end)
   | . as $server
-  | [.locations[] | select(.who) | {options, question: (.who as $who | annotations($options) | question($who))}]
+  | [.locations[] | select(.who) | {options, question: (.who as $who | annotations($options) | question($who; $host))}]
   | unique_by(.options) as $questions
   | ["      internal;", "      error_page 599 /;", "      proxy_pass_request_body off;", $header[]] as $common
   | $server
@@ -318,6 +373,11 @@ def http_lines($trusting; $grpc; $logins):
   "  }",
   "  map \"$auth_always $status\" $auth_cookies_1 { \"~^(1 .*| (20[0146]|30[123478]))$\" $auth_cookies; }",
   cookie("$auth_cookies_1"; 1), cookie("$auth_cookies_2"; 2), cookie("$auth_cookies_3"; 3), cookie("$auth_cookies_4"; 4),
+  (if any(.[][1]; keeps) then
+     "  proxy_cache_path \("\($ENV.STATE_DIR)/scratch/nginx/auth" | string) keys_zone=auth_answers_1m:1m max_size=16m inactive=1d use_temp_path=off;",
+     "  upstream nobody { server 127.0.0.1:1 down; }"
+   else empty
+   end),
   header_lines($trusting; $grpc; $logins),
   sign_in_lines,
   "";
@@ -344,6 +404,7 @@ def location:
   if .set["auth-url"] and .upstream and (.who | not) then "return 503 \("closed, because its protection is not available here: \(.nobody // "auth-url asks nobody"): path \(.path) of Ingress \(.ingress)." | string[:-1])\\n\"; "
   elif .who then
     "set $asks \(.options); "
+    + (if .set | keeps then "set $asks_for \("\(.pathType) \(.path | @uri)" | string); " else "" end)
     + "set $auth_always \(if .set["auth-always-set-cookie"] then "1" else "\"\"" end); "
     + "auth_request nginx-asks/\(.options); auth_request_set $auth_status $upstream_status; auth_request_set $auth_cookies $upstream_http_set_cookie; "
     + ([.set["auth-response-headers"][]? | as_variable] | unique | map("auth_request_set $answered_\(.) $upstream_http_\(.); ") | add // "")
