@@ -251,7 +251,7 @@ def told($verifies): {
 # Those of the request that are about its body, its connection, or about what the client has of the pod's answer.
 def of_the_request: "Content-Length", "Connection", "Upgrade", "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since";
 
-# output: lines for the header of the question
+# output: lines for the header of the question. All else that the client sent reaches the service as it is.
 def question_header($verifies):
   told($verifies) as $told
   | ($told | with_entries({key: .key | ascii_downcase, value: true})) as $is_told
@@ -292,25 +292,41 @@ def as_variable: ascii_downcase | gsub("-"; "_");
 
 # input: [[number of options, {annotation: value}]] of those with auth-url / output: lines for each header that a service answers for the pod
 #
-# Where it is asked for, it is the service's; elsewhere as before: the client's, or nobody's, or what a trusted proxy says.
+# Where options 3 ask for X-User, it is the service's (`location` has put it into $answered_x_user); elsewhere as before:
+#
+#   map $asks $passed_x_user {
+#     default $http_x_user;        the client's own; "" for a name that no client may say (dropped_headers)
+#     3 $answered_x_user;
+#   }
+#   proxy_set_header X-User $passed_x_user;
+#
+# With TRUSTED_PROXIES, templates/proxy-headers.conf has a line for such a name already, with $said_NAME, what a trusted
+# proxy says ($trusting). Then the map replaces that variable.
+#
 # For gRPC, nginx's table of names is nearly full (proxy-headers.conf): so there it has only what pods that speak it are
-# to get; $grpc are the numbers of their options. Authorization is a matter of basic-auth.jq too: $logins say where.
+# to get; $grpc are the numbers of their options. Authorization is a matter of basic-auth.jq too: $logins are the
+# locations with passwords.
 def header_lines($trusting; $grpc; $logins):
-  (reduce dropped_headers as $name ({}; .[$name | ascii_downcase] = true)) as $dropped
+  (reduce dropped_headers as $name ({}; .[$name | ascii_downcase] = true)) as $is_dropped
   | [.[] | .[0] as $number | .[1]["auth-response-headers"][]? | {$number, name: ., variable: as_variable}]
   | group_by(.variable)[]
-  | .[0].name as $name
-  | .[0].variable as $variable
-  | ($dropped[$name | ascii_downcase] and $trusting) as $is_said
-  | (if $is_said then "  map $is_believed $believed_\($variable) { 1 $http_\($variable); }" else empty end),
+  | .[0] as {$name, $variable}
+  | ($is_dropped[$name | ascii_downcase] and $trusting) as $is_said
+  | ($variable == "authorization" and $logins != []) as $is_password
+  | (if $is_said then "$believed_\($variable)"
+     elif $is_dropped[$name | ascii_downcase] then "\"\""
+     elif $is_password then "$sent_authorization"
+     else "$http_\($variable)"
+     end) as $before
+  | (if $is_said then "  map $is_believed \($before) { 1 $http_\($variable); }" else empty end),
     "  map $asks $\(if $is_said then "said" else "passed" end)_\($variable) {",
-    "    default \(if $is_said then "$believed_\($variable)" elif $variable == "authorization" and $logins != [] then "$sent_authorization" elif $dropped[$name | ascii_downcase] then "\"\"" else "$http_\($variable)" end);",
+    "    default \($before);",
     (map(.number) | unique[] | "    \(.) $answered_\($variable);"),
     "  }",
     if $is_said then empty
     else
       "  proxy_set_header \($name) $passed_\($variable);",
-      if any(.[]; .number | IN($grpc[])) or ($variable == "authorization" and any($logins[]; speaks_grpc)) then "  grpc_set_header \($name) $passed_\($variable);" else empty end
+      if any(.[]; .number | IN($grpc[])) or ($is_password and any($logins[]; speaks_grpc)) then "  grpc_set_header \($name) $passed_\($variable);" else empty end
     end;
 
 # input: an auth-signin with its parameter, {auth-signin, auth-signin-redirect-param} / output: the URL for the client, for nginx
@@ -325,18 +341,34 @@ def sign_in_page:
 
 # output: maps that encode the path and query of a request: "/a?b=c" => "%2Fa%3Fb%3Dc", as $escaped_request_uri
 #
-# nginx has no function for that. In each of four steps, a regular expression finds up to 16 characters to encode. Each
-# needs its code, which must come out of the text that is searched: so a table of all codes stands behind it. A step
-# passes on "what is done" and "the rest", with a space between, which no URL has. If a rest is left at the end, the
-# variable is empty. ("$", which the table cannot have, means nothing in a URL, so it stays.)
+# nginx has no function for that, but a map can put together what a regular expression has found. A map cannot look up a
+# code for each character, so it searches a text in which the codes stand already: the request, a space, and a table
+# "!%21#%23..." of all characters with their codes. For each special character in the request, the expression looks
+# ahead into the table, finds it there once more (\k<...>), and takes the code that follows it.
+#
+# One map does so for up to 16 special characters, and four of them follow each other. Each passes on "what is done", a
+# space, and "the rest"; a URL has no space itself:
+#
+#   " /a?b=c"            what $uri_after_1 is made of: nothing is done yet
+#   "%2Fa%3Fb%3Dc "      $uri_after_1: no rest
+#
+# So if there is a rest after the last map, the URL has too many of them, and $escaped_request_uri stays empty.
+# ("$" cannot stand in the table. It means nothing in a query, so it stays as it is. ++, *+ and ?+ never go back, so that
+# the time grows with the length of the URL alone.)
 def encoding:
   "[A-Za-z0-9._~$\\x80-\\xff-]" as $plain
   | "[^A-Za-z0-9._~$\\x80-\\xff -]" as $special
-  | ("!\"#%&'()*+,/:;<=>?@[\\]^`{|}" | [explode[] | [.] | implode | "\(.)\(if . == "'" then "%27" elif IN("!", "(", ")", "*") then {"!": "%21", "(": "%28", ")": "%29", "*": "%2A"}[.] else @uri end)"] | add | gsub("(?<c>[\"\\\\])"; "\\\(.c)")) as $codes
-  | [range(1; 17) | "(?:(?<uri_special_\(.)>\($special))(?=[^ ]*+ [^ ]*?\\k<uri_special_\(.)>(?<uri_code_\(.)>%[0-9A-F]{2})))?+(?<uri_plain_\(.)>\($plain)*+)"] as $groups
-  | (range(1; 5) | "  map \"\(if . == 1 then " $request_uri" else "$uri_after_\(. - 1)" end) \($codes)\" $uri_after_\(.) {",
-      "    \"~^(?<uri_done>[^ ]*) (?<uri_plain_0>\($plain)*+)\($groups | add)(?<uri_rest>[^ ]*) \" \"$uri_done$uri_plain_0\([range(1; 17) | "$uri_code_\(.)$uri_plain_\(.)"] | add) $uri_rest\";",
-      "  }"),
+  | ( "!\"#%&'()*+,/:;<=>?@[\\]^`{|}"
+      | [ explode[] | [.] | implode
+          | . + ({"'": "%27", "!": "%21", "(": "%28", ")": "%29", "*": "%2A"}[.] // @uri) ] # which jq 1.6 leaves as they are
+      | add | gsub("(?<c>[\"\\\\])"; "\\\(.c)") ) as $table
+  | [ range(1; 17)
+      | "(?:(?<uri_special_\(.)>\($special))(?=[^ ]*+ [^ ]*?\\k<uri_special_\(.)>(?<uri_code_\(.)>%[0-9A-F]{2})))?+" # one, or none
+        + "(?<uri_plain_\(.)>\($plain)*+)" ] as $groups # and what follows it
+  | ( range(1; 5)
+      | "  map \"\(if . == 1 then " $request_uri" else "$uri_after_\(. - 1)" end) \($table)\" $uri_after_\(.) {",
+        "    \"~^(?<uri_done>[^ ]*) (?<uri_plain_0>\($plain)*+)\($groups | add)(?<uri_rest>[^ ]*) \" \"$uri_done$uri_plain_0\([range(1; 17) | "$uri_code_\(.)$uri_plain_\(.)"] | add) $uri_rest\";",
+        "  }" ),
     "  map $uri_after_4 $escaped_request_uri {",
     "    \"~^(?<uri_encoded>%2F[^ ]*) $\" $uri_encoded;",
     "  }";
@@ -356,7 +388,9 @@ def sign_in_lines:
 
 # input: [[number of options, {annotation: value}]] of those with auth-url / output: lines for the http block
 #
-# nginx joins several cookies with commas, which browsers do not understand: so they are taken apart, up to four.
+# nginx joins several cookies with commas, which browsers do not understand: so they are taken apart, up to four. A step
+# takes the first of $auth_cookies_1 into $auth_cookie_1, and leaves the others for the next, as $auth_cookies_2. (A comma
+# in a date, as in Expires, has no "name=" behind it.)
 def http_lines($trusting; $grpc; $logins):
   def cookie($from; $number):
     "  map \($from) $auth_cookie_\($number) { \"~^(?<one_cookie>.+?), [^ ;,=]+=\" $one_cookie; default \($from); }",
