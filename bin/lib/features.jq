@@ -76,7 +76,6 @@ def feature_claims($context; answer):
   | .
   | redirects::claims($context)
   | canary::claims($context; has_pods($context))
-  | satisfy::claims($context)
   | basic_auth::claims($context)
   | client_certificates::claims($context)
   | ciphers::claims($context)
@@ -102,6 +101,7 @@ def feature_location:
   + affinity::location
   + canary::location
   + basic_auth::location
+  + satisfy::location
   + external_auth::location
   + proxy_ssl::location
   + directives::location
@@ -126,6 +126,7 @@ def with_features:
     | ciphers::model
     | cors::model
     | external_auth::model
+    | basic_auth::model # which looks at what external_auth has said
     | headers::model
     | mirror::model
     | rates::model

@@ -17,7 +17,7 @@ locked:"
 bcrypt='$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW'
 
 # bats test_tags=cluster
-@test "only users with the right password get in, and the pod is told who they are" {
+@test "only users with the right password get in, and the pod does not get the password" {
   secret_of_users users
   secret map Opaque "alice=$(openssl passwd -apr1 secret)" "bob=$bcrypt"
   ingress file one.example / red auth-type=basic auth-secret=users 'auth-realm=The inner circle (staff only)'
@@ -33,7 +33,8 @@ bcrypt='$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW'
   assert_equal 'Basic realm="The inner circle (staff only)"' "$(header WWW-Authenticate one.example /)"
   assert_equal 'Basic realm="Authentication Required"' "$(header WWW-Authenticate two.example /)"
   assert_equal 'This needs a login: the request has none, or a wrong one.' "$(ask one.example /)"
-  assert_equal "Basic $(printf alice:secret | base64)" "$(pod_gets '.header.Authorization[0]' two.example / -u alice:secret)"
+  assert_equal null "$(pod_gets '.header.Authorization' two.example / -u alice:secret)"
+  assert_equal 'Bearer x' "$(pod_gets '.header.Authorization[0]' three.example / -H 'Authorization: Bearer x')"
   assert_equal '401 200' "$(status_tls one.example /) $(status_tls one.example / -u apr1:secret)"
   assert_equal '' "$(problems)"
 }
@@ -108,7 +109,7 @@ bcrypt='$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW'
   ingress default default.example / red auth-type=basic auth-secret=users allowlist-source-range=192.0.2.1
   ingress missing missing.example / red auth-type=basic auth-secret=nowhere allowlist-source-range=0.0.0.0/0,::/0 satisfy=any
   ingress wrong wrong.example / red allowlist-source-range=0.0.0.0/0,::/0 satisfy=some
-  ingress url url.example / red auth-url=http://127.0.0.1/ satisfy=any
+  ingress url url.example / red auth-url=http://127.0.0.1/ satisfy=any auth-type=basic auth-secret=users
   serve
   assert_equal '200 401 403 401 403 200' "$(statuses any-{in,out,denied,free,address,alone}.example/)"
   assert_equal '200 200 403 200 403 200' "$(statuses any-{in,out,denied,free,address,alone}.example/ -- -u apr1:secret)"
@@ -117,6 +118,35 @@ bcrypt='$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW'
   assert_equal '200 403 403 200 403 200' "$(statuses all-{in,out,denied,free,address,alone}.example/ -- -u apr1:secret)"
   assert_equal '403 503 503 503' "$(statuses {default,missing,wrong,url}.example/ -- -u apr1:secret)"
   assert_equal 'Basic realm="Authentication Required"' "$(header WWW-Authenticate any-out.example /)"
+}
+
+# bats test_tags=cluster
+@test "with satisfy: any, the word of an authentication service is enough, too, or makes up for a wrong password" {
+  secret_of_users users
+  local auth=http://auth.e2e.svc.cluster.local everybody=allowlist-source-range=0.0.0.0/0,::/0 nobody=allowlist-source-range=192.0.2.1 password=(auth-type=basic auth-secret=users)
+  for satisfy in any all; do
+    ingress "$satisfy-two" "$satisfy-two.example" / red "auth-url=$auth/signed-in" "${password[@]}" "satisfy=$satisfy" 'auth-signin=http://$host/start'
+    ingress "$satisfy-in" "$satisfy-in.example" / red "auth-url=$auth/signed-in" "${password[@]}" "$everybody" "satisfy=$satisfy"
+    ingress "$satisfy-out" "$satisfy-out.example" / red "auth-url=$auth/signed-in" "${password[@]}" "$nobody" "satisfy=$satisfy"
+    ingress "$satisfy-list" "$satisfy-list.example" / red "auth-url=$auth/signed-in" "$everybody" "satisfy=$satisfy"
+    ingress "$satisfy-denied" "$satisfy-denied.example" / red "auth-url=$auth/signed-in" "${password[@]}" denylist-source-range=0.0.0.0/0,::/0 "satisfy=$satisfy"
+    ingress "$satisfy-broken" "$satisfy-broken.example" / red "auth-url=$auth/check?status=503" "${password[@]}" "satisfy=$satisfy"
+    ingress "$satisfy-token" "$satisfy-token.example" / red "auth-url=$auth/check?header=Authorization:Bearer%20x" "${password[@]}" "satisfy=$satisfy" auth-response-headers=Authorization,X-User
+  done
+  serve
+  any=(any-{two,in,out,list,denied,broken}.example/) all=(all-{two,in,out,list,denied,broken}.example/)
+  assert_equal '302 200 401 200 403 500' "$(statuses "${any[@]}")"
+  assert_equal '200 200 200 200 403 200' "$(statuses "${any[@]}" -- -u apr1:secret)"
+  assert_equal '200 200 200 200 403 500' "$(statuses "${any[@]}" -- -H 'Cookie: user=alice')"
+  assert_equal '200 200 200 200 403 500' "$(statuses "${any[@]}" -- -H 'Cookie: user=alice' -u apr1:wrong)"
+  assert_equal '302 401 403 401 403 401' "$(statuses "${all[@]}")"
+  assert_equal '302 401 403 401 403 500' "$(statuses "${all[@]}" -- -u apr1:secret)"
+  assert_equal '302 401 403 200 403 401' "$(statuses "${all[@]}" -- -H 'Cookie: user=alice')"
+  assert_equal '200 200 403 200 403 500' "$(statuses "${all[@]}" -- -H 'Cookie: user=alice' -u apr1:secret)"
+  assert_equal 'http://any-two.example/start?rd=http://any-two.example%2F%3Fa%3Db%26c%3Dd' "$(header Location any-two.example '/?a=b&c=d')"
+  assert_equal 'Bearer x' "$(pod_gets '.header.Authorization[0]' all-token.example / -u apr1:secret)"
+  assert_equal '["Bearer x"]-null' "$(pod_gets '"\(.header.Authorization)-\(.header["X-User"])"' any-token.example / -H 'X-User: evil')"
+  assert_equal 'null-null' "$(pod_gets '"\(.header.Authorization)-\(.header["X-User"])"' any-token.example / -u apr1:secret -H 'X-User: evil')"
 }
 
 @test "no header of a client replaces the password, and a protected path does not open another of its host" {

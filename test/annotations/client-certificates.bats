@@ -65,13 +65,17 @@ tls_statuses() { # CLIENT HOST/PATH...
   ingress nested nested.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=((a+)+)+$'
   ingress inject inject.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=x") { } proxy_pass http://x; #'
   ingress prefix prefix.example / red auth-tls-secret=ca auth-tls-match-cn=alice
+  ingress range range.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=[z-a]'
+  ingress class class.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=[a-c]l[A-Z0-9i_-]c[a-z]$'
+  ingress classes classes.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=a[a-z]+'
+  ingress dot dot.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=ali\.e'
   serve
-  hosts=({one,several,begins,optional,off,nested,inject,prefix}.example/)
-  assert_equal '200 403 200 200 200 503 503 503' "$(tls_statuses alice "${hosts[@]}")"
-  assert_equal '403 200 403 403 403 503 503 503' "$(tls_statuses bob "${hosts[@]}")"
-  assert_equal '403 403 403 403 403 503 503 503' "$(tls_statuses mallory "${hosts[@]}")"
-  assert_equal '400 400 400 403 403 503 503 503' "$(tls_statuses forged "${hosts[@]}")"
-  assert_equal '400 400 400 403 403 503 503 503' "$(tls_statuses - "${hosts[@]}")"
+  hosts=({one,several,begins,optional,off,classes,dot,nested,inject,prefix,range,class}.example/)
+  assert_equal '200 403 200 200 200 200 403 503 503 503 503 503' "$(tls_statuses alice "${hosts[@]}")"
+  assert_equal '403 200 403 403 403 403 403 503 503 503 503 503' "$(tls_statuses bob "${hosts[@]}")"
+  assert_equal '403 403 403 403 403 403 403 503 503 503 503 503' "$(tls_statuses mallory "${hosts[@]}")"
+  assert_equal '400 400 400 403 403 400 400 503 503 503 503 503' "$(tls_statuses forged "${hosts[@]}")"
+  assert_equal '400 400 400 403 403 400 400 503 503 503 503 503' "$(tls_statuses - "${hosts[@]}")"
 }
 
 @test "a connection that was opened for another host gets nobody in" {
@@ -98,19 +102,80 @@ tls_statuses_as() { # HANDSHAKE HOST CLIENT
   status_tls "$1.example" / -H "Host: $2.example" --cert "$dir/$3.crt" --key "$dir/$3.key"
 }
 
-@test "of two Ingresses of a host the older one's authority counts; a younger one with another is closed, and one without is open to all" {
+@test "of two Ingresses of a host the older one's authority counts; a younger one with another is closed, and one without any takes the older one's" {
   make_clients
   ingress older one.example /older red auth-tls-secret=ca
   ingress same one.example /same red auth-tls-secret=ca auth-tls-verify-client=optional
   ingress younger one.example /younger red auth-tls-secret=other-ca
   ingress deeper one.example /deeper red auth-tls-secret=ca auth-tls-verify-depth=3
   ingress free one.example /free red
+  ingress limited one.example /limited red proxy-body-size=1m
+  ingress off one.example /off red auth-tls-verify-client=off
   serve
-  paths=(one.example/{older,same,younger,deeper,free,none})
-  assert_equal '400 200 503 503 200 404' "$(tls_statuses - "${paths[@]}")"
-  assert_equal '200 200 503 503 200 404' "$(tls_statuses alice "${paths[@]}")"
-  assert_equal '400 400 503 503 200 404' "$(tls_statuses forged "${paths[@]}")"
+  paths=(one.example/{older,same,younger,deeper,free,limited,off,none})
+  assert_equal '400 200 503 503 400 400 200 404' "$(tls_statuses - "${paths[@]}")"
+  assert_equal '200 200 503 503 200 200 200 404' "$(tls_statuses alice "${paths[@]}")"
+  assert_equal '400 400 503 503 400 400 200 404' "$(tls_statuses forged "${paths[@]}")"
   assert_contains "$(problems)" 'e2e/younger: closed, because its protection is not available here: clients of host one.example are verified by the authority or the depth of Ingress e2e/older, which is older'
+  assert_equal '308 308 503 503 308 308 200 404' "$(statuses "${paths[@]}")"
+  assert_equal '["SUCCESS"]' "$(ask_tls one.example /free --cert "$dir/alice.crt" --key "$dir/alice.key" | jq -c '.header["Ssl-Client-Verify"]')"
+}
+
+@test "if the only Ingress of a host with an authority cannot have it, paths of the others are closed, too" {
+  make_clients
+  ingress missing missing.example / red auth-tls-secret=nowhere
+  ingress beside missing.example /beside red
+  ingress off missing.example /off red auth-tls-verify-client=off
+  ingress wrong wrong.example / red auth-tls-secret=ca auth-tls-verify-depth=-1
+  ingress beside-wrong wrong.example /beside red
+  ingress replaced replaced.example / red auth-tls-secret=nowhere
+  ingress right replaced.example /right red auth-tls-secret=ca
+  ingress beside-right replaced.example /beside red
+  serve
+  hosts=({missing,wrong}.example/{,beside} missing.example/off replaced.example/{,right,beside})
+  assert_equal '503 503 503 503 200 503 200 200' "$(tls_statuses alice "${hosts[@]}")"
+  assert_equal '503 503 503 503 200 503 400 400' "$(tls_statuses - "${hosts[@]}")"
+  assert_contains "$(problems)" 'e2e/beside: closed, because its protection is not available here: clients of host missing.example need a certificate, because Ingress e2e/missing says so, which cannot be given: Secret e2e/nowhere does not exist'
+}
+
+@test "of a host that namespaces share, its owner decides about certificates, whatever the names and ages of the Ingresses" {
+  make_clients
+  secret other/ca Opaque "ca.crt=@$dir/authority.crt"
+  ingress other/owner own.example / red bash-ingress.local/share-host-with=e2e auth-tls-secret=ca
+  ingress guest own.example /guest red
+  ingress guest-ca own.example /guest-ca red auth-tls-secret=other-ca
+  ingress other/open open.example / red bash-ingress.local/share-host-with=e2e
+  ingress open-ca open.example /ca red auth-tls-secret=ca
+  ingress other/late late.example / red bash-ingress.local/share-host-with=e2e
+  ingress late-guest late.example /guest red auth-tls-secret=other-ca
+  ingress other/late-ca late.example /ca red auth-tls-secret=ca
+  serve
+  hosts=(own.example/{,guest,guest-ca} open.example/{,ca} late.example/{,guest,ca})
+  assert_equal '200 200 503 200 503 200 503 200' "$(tls_statuses alice "${hosts[@]}")"
+  assert_equal '400 400 503 200 503 400 503 400' "$(tls_statuses forged "${hosts[@]}")"
+  assert_contains "$(problems)" 'e2e/open-ca: closed, because its protection is not available here: host open.example belongs to namespace other, and none of its Ingresses has clients verified by this authority'
+}
+
+@test "with HOST_OWNERSHIP=strict, the owner of the wildcard decides about certificates, not who was first to name the host" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier has settings of its own'
+  make_clients
+  secret other/ca Opaque "ca.crt=@$dir/authority.crt"
+  ingress other/wildcard '*.strict.example' / red
+  ingress stranger a.strict.example /stranger red auth-tls-secret=other-ca
+  ingress other/owner a.strict.example / red auth-tls-secret=ca
+  HOST_OWNERSHIP=strict serve
+  assert_equal '200 200' "$(tls_statuses alice a.strict.example/{,stranger})"
+  assert_equal '400 400' "$(tls_statuses forged a.strict.example/{,stranger})"
+}
+
+@test "an authentication service is told whose certificate it is, and a client cannot say so" {
+  make_clients
+  ingress asks asks.example / red auth-tls-secret=ca auth-url=http://auth.e2e.svc/asked auth-response-headers=X-Asked auth-tls-pass-certificate-to-upstream=true
+  ingress plain plain.example / red auth-url=http://auth.e2e.svc/asked auth-response-headers=X-Asked
+  serve
+  local told='.header["X-Asked"][0] | fromjson | .header | [."Ssl-Client-Verify", ."Ssl-Client-Subject-Dn", (."Ssl-Client-Cert" // [] | map(.[:30]))] | tojson'
+  assert_equal '[["SUCCESS"],["CN=alice,O=Fruit"],["-----BEGIN%20CERTIFICATE-----%"]]' "$(ask_tls asks.example / --cert "$dir/alice.crt" --key "$dir/alice.key" -H 'ssl-client-verify: x' | jq -r "$told")"
+  assert_equal '[null,null,[]]' "$(ask_tls plain.example / -H 'ssl-client-verify: SUCCESS' -H 'ssl-client-subject-dn: CN=root' -H 'ssl-client-cert: x' | jq -r "$told")"
 }
 
 @test "without the Secret, or with a wrong value, nobody gets in; nor after the Secret is deleted" {

@@ -260,3 +260,54 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal '200 503 403' "$(statuses {long,grpc,longest}.example/)"
   assert_contains "$(problems)" "auth-response-headers has ${long,,}, and with gRPC a name may have 46 characters"
 }
+
+@test "a namespace with too many names in auth-response-headers closes its own younger Ingresses, and no other namespace's" {
+  ingress first first.example / red "auth-url=$auth/check" "auth-response-headers=$(seq -s, -f 'X-A-%.0f' 20)"
+  ingress again again.example / red "auth-url=$auth/check" auth-response-headers=x-a-1,X-A-20
+  ingress one-more one-more.example / red "auth-url=$auth/check" auth-response-headers=X-A-1,X-B
+  ingress other/neighbour neighbour.example / red 'auth-url=http://red.other.svc/check?header=X-B:alice' auth-response-headers=X-B
+  serve
+  assert_equal '200 200 503 200' "$(statuses {first,again,one-more,neighbour}.example/)"
+  assert_equal alice "$(pod_gets '.header["X-B"][0]' neighbour.example /)"
+  assert_contains "$(problems)" 'e2e/one-more: closed, because its protection is not available here: auth-response-headers of its namespace have more than 20 different names, and x-b is one too many'
+}
+
+@test "a sign-in redirect has the cookies of the authentication service and the headers of CORS" {
+  ingress in in.example / red "auth-url=$auth/check?status=401&header=Set-Cookie:a=1" 'auth-signin=https://$host/start' enable-cors=true
+  serve
+  assert_equal '302 a=1 *' "$(status in.example /) $(header Set-Cookie in.example /) $(header Access-Control-Allow-Origin in.example / -H 'Origin: https://a.example')"
+  assert_equal '204 302' "$(status in.example / -X OPTIONS -H 'Origin: https://a.example') $(status in.example / -X POST -d x)"
+}
+
+@test "with auth-cache-key, an answer counts again for the same client and path, as long as auth-cache-duration says, even when the service is gone" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier can do so to a pod'
+  local key='auth-cache-key=$remote_user${http_authorization}-$cookie_a' asked=(auth-response-headers=X-Asked)
+  ingress kept kept.example /a red "auth-url=$auth/asked" "$key" "${asked[@]}"
+  ingress other-path kept.example /b red "auth-url=$auth/asked" "$key" "${asked[@]}"
+  ingress fixed fixed.example / red "auth-url=$auth/signed-in" auth-cache-key=fixed 'auth-cache-duration=200 202 1h 30m, 401 2y'
+  ingress brief brief.example / red "auth-url=$auth/asked" "$key" auth-cache-duration=0s "${asked[@]}"
+  ingress few few.example / red "auth-url=$auth/asked" "$key" 'auth-cache-duration=401 099 5m' "${asked[@]}"
+  ingress without without.example / red "auth-url=$auth/asked" auth-cache-duration=5m "${asked[@]}"
+  ingress unknown unknown.example / red "auth-url=$auth/asked" 'auth-cache-key=$http_x_user' "${asked[@]}"
+  serve
+  first_is_second() { # HOST PATH HOST PATH [CURL_OPTION...]
+    local id second
+    id=$(pod_gets '.header["X-Asked"][0] | fromjson | .header["X-Request-Id"][0]' "$1" "$2")
+    [[ $id == ????* ]] || return 2
+    shift 2
+    second=$(pod_gets '.header["X-Asked"][0] | fromjson | .header["X-Request-Id"][0]' "$@")
+    if [[ $id == "$second" ]]; then echo kept; else echo asked; fi
+  }
+  assert_equal kept "$(first_is_second kept.example /a kept.example /a/below)"
+  assert_equal asked "$(first_is_second kept.example /a kept.example /b)"
+  local different
+  for different in 'Cookie: a=1' 'Cookie: b=1' 'Authorization: Basic YTpi' 'Authorization: Bearer x'; do assert_equal "$different asked" "$different $(first_is_second kept.example /a kept.example /a -H "$different")"; done
+  assert_equal asked "$(first_is_second kept.example /a kept.example /a -X PUT -d x)"
+  for host in brief few without unknown; do assert_equal "$host asked" "$host $(first_is_second "$host.example" / "$host.example" /)"; done
+  assert_equal '200 401 401' "$(status fixed.example / -H 'Cookie: user=alice') $(statuses fixed.example/ fixed.example/x)"
+  assert_contains "$(problems)" 'e2e/unknown: auth-cache-key has no effect: of variables, it may have $cookie_ with a name, and $host'
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq '.endpointSlices.items[2].endpoints = []' | serve_lists
+  assert_equal '200 200 503' "$(statuses kept.example/{a,b} without.example/)"
+  assert_equal '200 401' "$(status fixed.example / -H 'Cookie: user=alice') $(status fixed.example /)"
+  assert_equal '500 500' "$(status fixed.example / -H 'Cookie: user=bob') $(status kept.example /a -H 'Authorization: Bearer y')"
+}

@@ -3,7 +3,8 @@
 # The hashes of the passwords are in a file, which nginx reads for each request (passwords.jq says which are let in). While
 # that file is not there, because the Secret is missing, unreadable, or not read yet, the Ingress is closed.
 #
-# The pod gets the header Authorization as the client sent it.
+# The pod does not get the password: nginx has compared it, and sends no header Authorization, unless auth-response-headers
+# has one of the authentication service (external-auth.jq).
 include "named";
 include "quoting";
 
@@ -28,8 +29,25 @@ def claims($context):
 def location:
   if .users then
     (.set["auth-realm"] // "Authentication Required" | string) as $realm
-    | (if .set.satisfy == "any" and .set.allow then "set $basic_realm \($realm); if ($in_networks_\(.set.allow)) { set $basic_realm off; } auth_basic $basic_realm; "
+    | "set $is_login 1; "
+      + (if .set.satisfy == "any" and .set.allow then "set $basic_realm \($realm); if ($in_networks_\(.set.allow)) { set $basic_realm off; } auth_basic $basic_realm; "
        else "auth_basic \($realm); "
        end)
       + "auth_basic_user_file \("\($ENV.STATE_DIR)/keys/\(.users)" | string); "
   else "" end;
+
+# input: model / output: the same with the header Authorization for the pods; that of external-auth.jq has it already
+def model:
+  [.servers[].locations[] | select(.users)] as $logins
+  | if $logins == [] then .
+    else
+      .lines += [
+        "  map $is_login $sent_authorization {",
+        "    default \"\";",
+        "    \"\" $http_authorization;",
+        "  }",
+        ( select(.says_authorization | not)
+          | ("proxy", ("grpc" | select(any($logins[]; .protocol // "" | startswith("GRPC")))))
+          | "  \(.)_set_header Authorization $sent_authorization;" ),
+        "" ]
+    end;

@@ -1,12 +1,14 @@
 # auth-tls-secret, -verify-client, -verify-depth, -error-page, -match-cn, -pass-certificate-to-upstream: only clients with
 # a certificate of an authority get in; the pod is told whose it is (ssl-client-verify, -subject-dn, -issuer-dn, -cert).
 #
-# A client shows its certificate in the TLS handshake, so the authority is one for a whole host: that of the oldest Ingress
-# which names one; a younger one with another is closed. nginx asks every client of the host for a certificate and lets it
-# show none. Each location decides what it takes, so paths of other Ingresses stay open to clients without one.
+# A client shows its certificate in the TLS handshake, so these are for a whole host, as in ingress-nginx: the oldest Ingress
+# that has them decides, of the namespace whose host it is. Paths of Ingresses without any take what it says. A younger
+# Ingress may say for its own paths which clients get in (auth-tls-verify-client: off lets in all), but not by another
+# authority: it is closed. nginx asks every client of the host for a certificate, and each location decides what it takes.
 #
 # Over plain HTTP, nobody gets in. Nor does a request whose Host is not the one of its handshake: nginx answers 421, or
 # knows of no certificate.
+include "allow";
 include "named";
 include "quoting";
 
@@ -29,43 +31,76 @@ def client($of; $host; $secrets):
         end
     end;
 
+# input: [answered claim, the oldest Ingress first] / output: {host: the namespace whose it is} (ownership.jq)
+def owners:
+  (reduce (to_entries[] | select(.value.ingress and .value.host != "")) as {$key, $value} ({};
+     .[$value.host] //= {number: $key, namespace: ($value.ingress | split("/")[0])})) as $first
+  | $first
+  | with_entries(
+      (if $ENV.HOST_OWNERSHIP == "strict" and (.key | startswith("*.") | not) then $first[.key | as_wildcard] else null end) as $wildcard
+      | .value = ([.value, $wildcard | values] | min_by(.number).namespace));
+
+# input: [claim with .asked, the oldest Ingress first] / output: {host: what counts for it, by the oldest Ingress of its owner that asks}
+#
+#   {authority, depth, ingress, options}, or if none of them has an authority, {closed: why, ingress}
+def firsts($owners; $quarantined):
+  reduce (.[] | select((.asked.authority or .asked.closed) and (.ingress | split("/")[0]) == $owners[.host])) as $claim ({};
+    if .[$claim.host].authority or ($claim.asked.closed and .[$claim.host]) then .
+    else .[$claim.host] = ($claim | .asked + {ingress, options})
+    end)
+  | map_values(if $quarantined[.ingress] then .closed = "nginx rejects it" else . end);
+
 # input: [answered claim, the oldest Ingress first] / output: the same; .client says by which authority clients are verified
 def claims($context):
-  def place: "\(.host) \(.ingress | split("/")[0])";
-  map(
-    if .options and .upstream and any($context.options[.options - 1] | keys[]; startswith("auth-tls-")) then
-      . as $claim
-      | ($context.options[.options - 1] | client($claim.ingress | split("/")[0]; $claim.host; $context.secrets)) as $client
-      | if $client.closed then closed($client.closed)
-        elif $client.authority then .client = $client
-        else .
-        end
-    else . end)
-  | (reduce (.[] | select(.client)) as $claim ({}; ($claim | place) as $place | .[$place] //= ($claim | {client, ingress}))) as $first
+  def set: if .options then $context.options[.options - 1] else {} end;
+  owners as $owners
   | map(
-      if .client and .client != $first[place].client then
-        del(.client) | closed("clients of host \(.host) are verified by the authority or the depth of Ingress \($first[place].ingress), which is older")
-      else . end);
+      if .ingress == null or .problem then .
+      elif any(set | keys[]; startswith("auth-tls-")) then
+        . as $claim
+        | .asked = (set | client($claim.ingress | split("/")[0]; $claim.host; $context.secrets))
+      elif .status and any(.protections[]?; startswith("auth-tls-")) then .asked = {closed: "it is closed"}
+      else .
+      end)
+  | firsts($owners; $context.quarantined) as $firsts
+  | map(
+      .asked as $asked
+      | del(.asked)
+      | $firsts[.host // ""] as $first
+      | if $asked.closed then if .upstream then closed($asked.closed) else . end
+        elif $asked.authority then
+          if .upstream == null then .
+          elif $first and ($first | {authority, depth}) == $asked then .client = $asked
+          elif $first and ($first.ingress | split("/")[0]) == (.ingress | split("/")[0]) then
+            closed("clients of host \(.host) are verified by the authority or the depth of Ingress \($first.ingress), which is older")
+          else closed("host \(.host) belongs to namespace \($owners[.host]), and none of its Ingresses has clients verified by this authority")
+          end
+        elif .ingress == null or .problem or $first == null or set["auth-tls-verify-client"] == "off" then .
+        elif $first.closed then
+          if .upstream then closed("clients of host \(.host) need a certificate, because Ingress \($first.ingress) says so, which cannot be given: \($first.closed)") else . end
+        else .client = ($first | {authority, depth, options}) # whose options count here
+        end);
 
 # input: a location / output: its directives
 #
 # A certificate counts for its name only if it is verified. A comma behind a backslash is part of another name (RFC 4514).
 def location:
   if .client then
-    "return 400 \"This path is for clients with a certificate: the connection has none, or none that is valid.\\n\";" as $refuse
-    | (if .set["auth-tls-error-page"] then "return 302 \(.set["auth-tls-error-page"] | string);" else $refuse end) as $turn_away
-    | (.set | mode) as $mode
+    (.client.set // .set) as $set
+    | "return 400 \"This path is for clients with a certificate: the connection has none, or none that is valid.\\n\";" as $refuse
+    | (if $set["auth-tls-error-page"] then "return 302 \($set["auth-tls-error-page"] | string);" else $refuse end) as $turn_away
+    | ($set | mode) as $mode
     | "if ($is_insecure) { return 308 https://$host$request_uri; } "
       + "if ($ssl_client_verify = \"\") { \($refuse) } "
       + (if $mode == "on" then "if ($ssl_client_verify != SUCCESS) { \($turn_away) } "
          elif $mode == "optional" then "if ($ssl_client_verify !~ \"^(SUCCESS|NONE)\") { \($turn_away) } "
          else "" end)
-      + (if .set["auth-tls-match-cn"] then
+      + (if $set["auth-tls-match-cn"] then
            "return 403 \"This path is not for the client that this certificate names.\\n\";" as $other
-           | "if ($ssl_client_verify != SUCCESS) { \($other) } if ($ssl_client_s_dn !~ \"(^|[^\\\\\\\\],)\(.set["auth-tls-match-cn"])\") { \($other) } "
+           | "if ($ssl_client_verify != SUCCESS) { \($other) } if ($ssl_client_s_dn !~ \"(^|[^\\\\\\\\],)\($set["auth-tls-match-cn"])\") { \($other) } "
          else "" end)
       + "set $client_verify $ssl_client_verify; set $client_subject $ssl_client_s_dn; set $client_issuer $ssl_client_i_dn; "
-      + "set $client_certificate \(if .set["auth-tls-pass-certificate-to-upstream"] then "$ssl_client_escaped_cert" else "\"\"" end); "
+      + "set $client_certificate \(if $set["auth-tls-pass-certificate-to-upstream"] then "$ssl_client_escaped_cert" else "\"\"" end); "
   else "" end;
 
 # input: {authority: FILE, depth} / output: directives of a server that verifies clients; $numbers are those of the variables for its certificate
@@ -86,19 +121,25 @@ def verifying($numbers):
 
 # input: model / output: the same; the servers of these hosts verify clients, and pods are told the result
 #
-# Of namespaces that share a host, one counts: the first by name. (`claims` decides among Ingresses of one namespace.)
+# All locations of a server have the same authority (`claims`).
 #
 # For gRPC, nginx's table of headers is so small that it warns about these. So they are there only if they are needed.
 def model:
   (if any(.certificates[]?; .files | length > 1) then [1, 2] else [1] end) as $numbers
+  | .options as $options
   | .servers |= map(
-    ([.locations[] | select(.client)] | sort_by(.ingress)[0]) as $first
-    | if $first == null then .
+    ([.locations[].client | values][0]) as $client
+    | if $client == null then .
       else
-        .locations |= map(if .client and .client != $first.client then closed("Ingress \($first.ingress) verifies the clients of this host by another authority") | del(.options) else . end)
-        | .lines += [$first.client | verifying($numbers)]
+        .lines += [$client | verifying($numbers)]
+        | .locations |= map(
+            if .client.options then
+              .client.set = $options[.client.options - 1]
+              | if .options == null and .upstream then .directives = location else . end # features.jq asks only those with options
+            else .
+            end)
       end)
-  | [.servers[].locations[] | select(.client and .options)] as $asking
+  | [.servers[].locations[] | select(.client and .upstream)] as $asking
   | .lines += [
       ("proxy" | select($asking != [])), ("grpc" | select(any($asking[]; .protocol // "" | startswith("GRPC"))))
       | "  \(.)_set_header \("ssl-client-verify $client_verify", "ssl-client-subject-dn $client_subject", "ssl-client-issuer-dn $client_issuer", "ssl-client-cert $client_certificate");"];

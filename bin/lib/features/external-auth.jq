@@ -5,7 +5,8 @@
 #   auth-method, auth-request-redirect, auth-response-headers, auth-always-set-cookie       what it is asked, and what of
 #                             its answer reaches the pod and the client
 #   auth-signin, auth-signin-redirect-param                  where a client is sent that is not signed in
-#   auth-cache-*, auth-keepalive*                            no effect
+#   auth-cache-key, auth-cache-duration                      answers that count again, so that the service is asked less
+#   auth-keepalive*                                          no effect
 #
 # 2xx lets a request in, 401 and 403 do not, and after any other answer, or none, nginx answers 500. Where there is
 # nobody to ask, the path is closed.
@@ -26,6 +27,52 @@ def namespace: split("/")[0];
 
 # input: a claim or location / output: its {annotation: value}; $options are those of the model
 def annotations($options): if .options then $options[.options - 1] else {} end;
+
+# --- answers that are kept
+
+# output: {name: the variable of nginx} of those that auth-cache-key may have
+#
+# What tells who the client is, is in every key (`kept`): here it need not be.
+def cache_variables: {
+  remote_user: "", http_authorization: "", http_cookie: "",
+  remote_addr: "${remote_addr}", host: "${host}", http_host: "${request_host}", request_uri: "${request_uri}", uri: "${uri}",
+  request_method: "${request_method}", scheme: "${client_scheme}"
+};
+
+# input: an auth-cache-key / output: it as nginx has it, or null if it has a variable that is none of these
+def cache_key:
+  [ match("\\$\\{?(?<name>[A-Za-z0-9_]*)\\}?|[^$]+"; "g")
+    | (.captures[0].string // null) as $name
+    | if $name == null then .string
+      elif $name | ascii_downcase | startswith("cookie_") then ""
+      else cache_variables[$name | ascii_downcase]
+      end ]
+  | if all(. != null) then join("") else null end;
+
+# input: "200 202 1h 30m" / output: "200 202 5400s"; nothing if it has codes, and none of them is possible. At most for a day.
+def validity:
+  {ms: 0.001, s: 1, m: 60, h: 3600, d: 86400, w: 604800, M: 2592000, y: 31536000} as $units
+  | [scan("[^ ]+")]
+  | (map(select(test("\\A[0-9]{3}\\z"))) | map(select(test("\\A[2-5]")))) as $codes
+  | (map(capture("\\A(?<number>[0-9]+)(?<unit>[a-zA-Z]+)\\z") | (.number | tonumber) * $units[.unit]) | add | floor) as $seconds
+  | select($codes != [] or all(test("[a-zA-Z]")))
+  | $codes + ["\([$seconds, 86400] | min)s"] | join(" ");
+
+# input: {annotation: value} / output: whether answers are kept
+def keeps: .["auth-cache-key"] // null | . != null and cache_key != null;
+
+# input: {annotation: value} / output: directives of the question, so that its answers are kept; $host is the server's
+#
+# An answer counts again for one path of one Ingress, the same question, and a client that shows the same: a key
+# that is too short lets nobody in with the answer for somebody else. Answers with a Set-Cookie, or whose Cache-Control forbids it,
+# are not kept. (nginx compares the whole key, not only its hash.)
+def kept($host):
+  if keeps | not then ""
+  else
+    ("\($host)|\(.["auth-url"])|\(.["auth-method"] // "")|" | string_with_variables | .[1:-1]) as $question
+    | "proxy_cache auth_answers_1m; proxy_cache_key \"$ingress|$asks_for|\($question)\(.["auth-cache-key"] | cache_key)|$request_method|$ssl_client_fingerprint|$http_cookie|$http_authorization\"; proxy_buffering on; "
+      + (.["auth-cache-duration"] // ["200 202 401 5m"] | map(validity | "proxy_cache_valid \(.); ") | add // "")
+  end;
 
 # --- claims: who is asked
 
@@ -88,20 +135,32 @@ def closed($why):
   del(.upstream, .service, .port, .also)
   + {status: 503, reason: "ProtectionNotAvailable", message: "closed, because its protection is not available here: \($why)"};
 
+# How many different names auth-response-headers of one namespace may have: each is one more header for nginx to think of
+# with every request, whoever's it is.
+def most_names: 20;
+
+# input: [claim, the oldest Ingress first] / output: {"namespace": {name: true, ...}}: the first names in auth-response-headers
+def first_named($options):
+  reduce (.[] | select(.options and .upstream)) as $claim ({};
+    ($claim.ingress | namespace) as $of
+    | reduce ($options[$claim.options - 1]["auth-response-headers"][]? | ascii_downcase) as $name (.;
+        if .[$of] | length < most_names then .[$of][$name] = true else . end));
+
 # Headers that make a message, or that nginx itself tells the pod: a second one would contradict.
 def not_from_a_service:
   IN("host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "expect", "x-request-id", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto", "cdn-loop");
 
 # input: {annotation: value} of the claim / output: why its auth-response-headers are not possible, or nothing
 #
-# nginx's table of headers for gRPC has buckets of 64 bytes, and a longer name would keep it from taking its configuration.
-def wrong_headers($known; $protocol):
+# $first_named are those of the namespace that may be named. nginx's table of headers for gRPC has buckets of 64 bytes, and
+# a longer name would keep it from taking its configuration.
+def wrong_headers($first_named; $protocol):
   .["auth-response-headers"] // [] | map(ascii_downcase)
   | if length > 20 then "auth-response-headers has more than 20 names"
     else
       (.[] | select(not_from_a_service) | "auth-response-headers cannot have \(.), which nginx itself tells the pod"),
       (.[] | select(length > 46 and ($protocol // "" | startswith("GRPC"))) | "auth-response-headers has \(.), and with gRPC a name may have 46 characters"),
-      (.[] | select($known[.] | not) | "auth-response-headers of all Ingresses have more than 50 names, and \(.) is one too many")
+      (.[] | select($first_named[.] | not) | "auth-response-headers of its namespace have more than \(most_names) different names, and \(.) is one too many")
     end;
 
 # input: {annotation: value} / output: whether it asks for any of this
@@ -111,23 +170,28 @@ def is_asked: any(keys[]; startswith("auth-url") or IN("auth-method", "auth-sign
 def claims($context; answer):
   ([$context.services[] | .service as $service | .addresses[]? | {(.): $service}] | add // {}) as $addresses
   | (reduce (.[] | select(.upstream)) as $claim ({}; .[$claim.host] += [$claim])) as $hosts
-  | ([.[] | select(.options) | $context.options[.options - 1]["auth-response-headers"][]? | ascii_downcase]
-     | reduce .[] as $name ({}; if length < 50 then .[$name] = true else . end)) as $known
+  | first_named($context.options) as $first_named
   | map(
       (if .upstream then annotations($context.options) else {} end) as $set
       | if $set | is_asked | not then .
         elif $set["auth-url"] == null then closed("\([$set | keys[] | select(startswith("auth-"))][0]) needs auth-url, which says who is asked")
         else
           . as $claim
-          | ([$set | wrong_headers($known; $claim.protocol)] | first) as $wrong
+          | ([$set | wrong_headers($first_named[$claim.ingress | namespace]; $claim.protocol)] | first) as $wrong
           | (if $wrong then {$wrong} else $set["auth-url"] | target($claim; $context; $addresses; $hosts; answer) end) as $target
           | if $target.wrong then closed($target.wrong)
             elif $target.upstream then .asks = ($target | {upstream, service, protocol}) | .also += [$target]
             else .asks = $target
             end
+            | ., (select(.asks and $set["auth-cache-key"] and ($set | keeps | not))
+              | {problem: {ingress, reason: "AnnotationRefused",
+                  message: "auth-cache-key has no effect: of variables, it may have $cookie_ with a name, and $\(cache_variables | keys | join(", $"))"}})
         end);
 
 # --- model
+
+# input: a location / output: whether its pods speak gRPC
+def speaks_grpc: .protocol // "" | startswith("GRPC");
 
 # input: [location], in match order / output: the one that serves $path
 #
@@ -138,8 +202,9 @@ def location_of($path; $options): first(.[] | select(serves($path; $options)));
 #
 # What protects that path itself does not count for the question: so if another namespace has it, it must have no
 # annotations.
-def asked($host; $locations; $upstreams; $options):
+def who_is_asked($host; $locations; $upstreams; $options):
   .asks as $asks
+  | .options as $number
   | if $asks.upstream then $asks
     else
       (if $asks.host == "" then $host else $asks.host end) as $host
@@ -147,18 +212,21 @@ def asked($host; $locations; $upstreams; $options):
       | [$locations[$host] // [] | location_of($path; $options)][0]
       | if .upstream == null then {wrong: "no pod serves \($path) of host \($host)"}
         elif .asks then {wrong: "\($path) of host \($host) is itself behind auth-url"}
-        elif .protocol // "" | startswith("GRPC") then {wrong: "\($path) of host \($host) speaks gRPC"}
+        elif speaks_grpc then {wrong: "\($path) of host \($host) speaks gRPC"}
         elif (.ingress | namespace | IN($asks.namespaces[]) | not) and ($asks.host != "" or .options) then {wrong: "\($path) of host \($host) is another namespace's"}
         else {upstream, protocol, service}
         end
     end
-  | if .upstream and ($upstreams[.upstream] | not) then {wrong: "Service \(.service) has no ready endpoint"} else . end;
+  | if .upstream == null or $upstreams[.upstream] then .
+    elif $options[$number - 1] | keeps then {upstream: "nobody"} # so that kept answers count
+    else {wrong: "Service \(.service) has no ready endpoint"}
+    end;
 
 # output: the names of headers that a client must not set, without those that `question` sets
 def dropped_headers: $dropped[0][];
 
-# output: what nginx tells the service
-def told: {
+# output: what nginx tells the service; $verifies: whether some clients have certificates (client-certificates.jq has these variables)
+def told($verifies): {
   Host: "$asked_host",
   "X-Original-URL": "$client_scheme://$client_host$request_uri",
   "X-Original-URI": "$request_uri",
@@ -173,20 +241,30 @@ def told: {
   "X-Forwarded-Proto": "$client_scheme",
   "X-Scheme": "$client_scheme",
   "CDN-Loop": "$passed_by"
-};
+} + if $verifies then {
+  "ssl-client-verify": "$client_verify",
+  "ssl-client-subject-dn": "$client_subject",
+  "ssl-client-issuer-dn": "$client_issuer",
+  "ssl-client-cert": "$client_certificate"
+} else {} end;
 
 # Those of the request that are about its body, its connection, or about what the client has of the pod's answer.
 def of_the_request: "Content-Length", "Connection", "Upgrade", "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since";
 
-# output: lines for the header of the question
-def question_header:
-  (told | keys | map({(ascii_downcase): true}) | add) as $told
-  | (told | to_entries[] | "      proxy_set_header \(.key) \"\(.value)\";"),
-    ((of_the_request, dropped_headers) | select($told[ascii_downcase] | not) | "      proxy_set_header \(.) \"\";");
+# output: lines for the header of the question. All else that the client sent reaches the service as it is.
+def question_header($verifies):
+  told($verifies) as $told
+  | ($told | with_entries({key: .key | ascii_downcase, value: true})) as $is_told
+  | ($told | to_entries[] | "      proxy_set_header \(.key) \"\(.value)\";"),
+    ((of_the_request, dropped_headers) | select($is_told[ascii_downcase] | not) | "      proxy_set_header \(.) \"\";");
 
 # input: {annotation: value} / output: what nginx asks; $who is {upstream, protocol}
-def question($who):
-  (if .["auth-method"] then "proxy_method \(.["auth-method"]); " else "" end)
+#
+# With satisfy: any, it does not ask about clients from the addresses of allowlist-source-range.
+def question($who; $host):
+  (if .satisfy == "any" and .allow then "if ($in_networks_\(.allow)) { return 204; } " else "" end)
+  + kept($host)
+  + (if .["auth-method"] then "proxy_method \(.["auth-method"]); " else "" end)
   + "proxy_read_timeout \(.["proxy-read-timeout"] // 60)s; "
   + (if $who.protocol == "HTTPS" then "proxy_ssl_name \($who.upstream | split(".")[:2] | join(".") + ".svc" | string); " else "" end)
   + "proxy_pass \("\(if $who.protocol == "HTTPS" then "https" else "http" end)://\($who.upstream)\(.["auth-url"] | url.path)" | string_with_variables);";
@@ -196,11 +274,11 @@ def with_questions($header; $locations; $upstreams; $options):
   .host as $host
   | .locations |= map(
       if .asks and .upstream then
-        asked($host; $locations; $upstreams; $options) as $who
+        who_is_asked($host; $locations; $upstreams; $options) as $who
         | if $who.wrong then .nobody = $who.wrong else .who = $who end
       else . end)
   | . as $server
-  | [.locations[] | select(.who) | {options, question: (.who as $who | annotations($options) | question($who))}]
+  | [.locations[] | select(.who) | {options, question: (.who as $who | annotations($options) | question($who; $host))}]
   | unique_by(.options) as $questions
   | ["      internal;", "      error_page 599 /;", "      proxy_pass_request_body off;", $header[]] as $common
   | $server
@@ -214,25 +292,41 @@ def as_variable: ascii_downcase | gsub("-"; "_");
 
 # input: [[number of options, {annotation: value}]] of those with auth-url / output: lines for each header that a service answers for the pod
 #
-# Where it is asked for, it is the service's; elsewhere as before: the client's, or nobody's, or what a trusted proxy says.
+# Where options 3 ask for X-User, it is the service's (`location` has put it into $answered_x_user); elsewhere as before:
+#
+#   map $asks $passed_x_user {
+#     default $http_x_user;        the client's own; "" for a name that no client may say (dropped_headers)
+#     3 $answered_x_user;
+#   }
+#   proxy_set_header X-User $passed_x_user;
+#
+# With TRUSTED_PROXIES, templates/proxy-headers.conf has a line for such a name already, with $said_NAME, what a trusted
+# proxy says ($trusting). Then the map replaces that variable.
+#
 # For gRPC, nginx's table of names is nearly full (proxy-headers.conf): so there it has only what pods that speak it are
-# to get; $grpc are the numbers of their options.
-def header_lines($trusting; $grpc):
-  (reduce dropped_headers as $name ({}; .[$name | ascii_downcase] = true)) as $dropped
+# to get; $grpc are the numbers of their options. Authorization is a matter of basic-auth.jq too: $logins are the
+# locations with passwords.
+def header_lines($trusting; $grpc; $logins):
+  (reduce dropped_headers as $name ({}; .[$name | ascii_downcase] = true)) as $is_dropped
   | [.[] | .[0] as $number | .[1]["auth-response-headers"][]? | {$number, name: ., variable: as_variable}]
   | group_by(.variable)[]
-  | .[0].name as $name
-  | .[0].variable as $variable
-  | ($dropped[$name | ascii_downcase] and $trusting) as $is_said
-  | (if $is_said then "  map $is_believed $believed_\($variable) { 1 $http_\($variable); }" else empty end),
+  | .[0] as {$name, $variable}
+  | ($is_dropped[$name | ascii_downcase] and $trusting) as $is_said
+  | ($variable == "authorization" and $logins != []) as $is_password
+  | (if $is_said then "$believed_\($variable)"
+     elif $is_dropped[$name | ascii_downcase] then "\"\""
+     elif $is_password then "$sent_authorization"
+     else "$http_\($variable)"
+     end) as $before
+  | (if $is_said then "  map $is_believed \($before) { 1 $http_\($variable); }" else empty end),
     "  map $asks $\(if $is_said then "said" else "passed" end)_\($variable) {",
-    "    default \(if $is_said then "$believed_\($variable)" elif $dropped[$name | ascii_downcase] then "\"\"" else "$http_\($variable)" end);",
+    "    default \($before);",
     (map(.number) | unique[] | "    \(.) $answered_\($variable);"),
     "  }",
     if $is_said then empty
     else
       "  proxy_set_header \($name) $passed_\($variable);",
-      if any(.[]; .number | IN($grpc[])) then "  grpc_set_header \($name) $passed_\($variable);" else empty end
+      if any(.[]; .number | IN($grpc[])) or ($is_password and any($logins[]; speaks_grpc)) then "  grpc_set_header \($name) $passed_\($variable);" else empty end
     end;
 
 # input: an auth-signin with its parameter, {auth-signin, auth-signin-redirect-param} / output: the URL for the client, for nginx
@@ -247,18 +341,34 @@ def sign_in_page:
 
 # output: maps that encode the path and query of a request: "/a?b=c" => "%2Fa%3Fb%3Dc", as $escaped_request_uri
 #
-# nginx has no function for that. In each of four steps, a regular expression finds up to 16 characters to encode. Each
-# needs its code, which must come out of the text that is searched: so a table of all codes stands behind it. A step
-# passes on "what is done" and "the rest", with a space between, which no URL has. If a rest is left at the end, the
-# variable is empty. ("$", which the table cannot have, means nothing in a URL, so it stays.)
+# nginx has no function for that, but a map can put together what a regular expression has found. A map cannot look up a
+# code for each character, so it searches a text in which the codes stand already: the request, a space, and a table
+# "!%21#%23..." of all characters with their codes. For each special character in the request, the expression looks
+# ahead into the table, finds it there once more (\k<...>), and takes the code that follows it.
+#
+# One map does so for up to 16 special characters, and four of them follow each other. Each passes on "what is done", a
+# space, and "the rest"; a URL has no space itself:
+#
+#   " /a?b=c"            what $uri_after_1 is made of: nothing is done yet
+#   "%2Fa%3Fb%3Dc "      $uri_after_1: no rest
+#
+# So if there is a rest after the last map, the URL has too many of them, and $escaped_request_uri stays empty.
+# ("$" cannot stand in the table. It means nothing in a query, so it stays as it is. ++, *+ and ?+ never go back, so that
+# the time grows with the length of the URL alone.)
 def encoding:
   "[A-Za-z0-9._~$\\x80-\\xff-]" as $plain
   | "[^A-Za-z0-9._~$\\x80-\\xff -]" as $special
-  | ("!\"#%&'()*+,/:;<=>?@[\\]^`{|}" | [explode[] | [.] | implode | "\(.)\(if . == "'" then "%27" elif IN("!", "(", ")", "*") then {"!": "%21", "(": "%28", ")": "%29", "*": "%2A"}[.] else @uri end)"] | add | gsub("(?<c>[\"\\\\])"; "\\\(.c)")) as $codes
-  | [range(1; 17) | "(?:(?<uri_special_\(.)>\($special))(?=[^ ]*+ [^ ]*?\\k<uri_special_\(.)>(?<uri_code_\(.)>%[0-9A-F]{2})))?+(?<uri_plain_\(.)>\($plain)*+)"] as $groups
-  | (range(1; 5) | "  map \"\(if . == 1 then " $request_uri" else "$uri_after_\(. - 1)" end) \($codes)\" $uri_after_\(.) {",
-      "    \"~^(?<uri_done>[^ ]*) (?<uri_plain_0>\($plain)*+)\($groups | add)(?<uri_rest>[^ ]*) \" \"$uri_done$uri_plain_0\([range(1; 17) | "$uri_code_\(.)$uri_plain_\(.)"] | add) $uri_rest\";",
-      "  }"),
+  | ( "!\"#%&'()*+,/:;<=>?@[\\]^`{|}"
+      | [ explode[] | [.] | implode
+          | . + ({"'": "%27", "!": "%21", "(": "%28", ")": "%29", "*": "%2A"}[.] // @uri) ] # which jq 1.6 leaves as they are
+      | add | gsub("(?<c>[\"\\\\])"; "\\\(.c)") ) as $table
+  | [ range(1; 17)
+      | "(?:(?<uri_special_\(.)>\($special))(?=[^ ]*+ [^ ]*?\\k<uri_special_\(.)>(?<uri_code_\(.)>%[0-9A-F]{2})))?+" # one, or none
+        + "(?<uri_plain_\(.)>\($plain)*+)" ] as $groups # and what follows it
+  | ( range(1; 5)
+      | "  map \"\(if . == 1 then " $request_uri" else "$uri_after_\(. - 1)" end) \($table)\" $uri_after_\(.) {",
+        "    \"~^(?<uri_done>[^ ]*) (?<uri_plain_0>\($plain)*+)\($groups | add)(?<uri_rest>[^ ]*) \" \"$uri_done$uri_plain_0\([range(1; 17) | "$uri_code_\(.)$uri_plain_\(.)"] | add) $uri_rest\";",
+        "  }" ),
     "  map $uri_after_4 $escaped_request_uri {",
     "    \"~^(?<uri_encoded>%2F[^ ]*) $\" $uri_encoded;",
     "  }";
@@ -278,8 +388,10 @@ def sign_in_lines:
 
 # input: [[number of options, {annotation: value}]] of those with auth-url / output: lines for the http block
 #
-# nginx joins several cookies with commas, which browsers do not understand: so they are taken apart, up to four.
-def http_lines($trusting; $grpc):
+# nginx joins several cookies with commas, which browsers do not understand: so they are taken apart, up to four. A step
+# takes the first of $auth_cookies_1 into $auth_cookie_1, and leaves the others for the next, as $auth_cookies_2. (A comma
+# in a date, as in Expires, has no "name=" behind it.)
+def http_lines($trusting; $grpc; $logins):
   def cookie($from; $number):
     "  map \($from) $auth_cookie_\($number) { \"~^(?<one_cookie>.+?), [^ ;,=]+=\" $one_cookie; default \($from); }",
     "  map \($from) $auth_cookies_\($number + 1) { \"~^.+?, (?<other_cookies>[^ ;,=]+=.*)$\" $other_cookies; }",
@@ -295,7 +407,12 @@ def http_lines($trusting; $grpc):
   "  }",
   "  map \"$auth_always $status\" $auth_cookies_1 { \"~^(1 .*| (20[0146]|30[123478]))$\" $auth_cookies; }",
   cookie("$auth_cookies_1"; 1), cookie("$auth_cookies_2"; 2), cookie("$auth_cookies_3"; 3), cookie("$auth_cookies_4"; 4),
-  header_lines($trusting; $grpc),
+  (if any(.[][1]; keeps) then
+     "  proxy_cache_path \("\($ENV.STATE_DIR)/scratch/nginx/auth" | string) keys_zone=auth_answers_1m:1m max_size=16m inactive=1d use_temp_path=off;",
+     "  upstream nobody { server 127.0.0.1:1 down; }"
+   else empty
+   end),
+  header_lines($trusting; $grpc; $logins),
   sign_in_lines,
   "";
 
@@ -304,11 +421,15 @@ def model:
   . as {$options}
   | ([.upstreams[] | {(.name): true}] | add // {}) as $upstreams
   | ([.servers[] | {(.host): .locations}] | add // {}) as $locations
-  | [question_header] as $header
+  | any(.servers[].locations[]; .client and .upstream) as $verifies
+  | [question_header($verifies)] as $header
   | .servers |= map(if any(.locations[]; .asks) then with_questions($header; $locations; $upstreams; $options) else . end)
   | ([.servers[].locations[] | select(.who).options] | unique | map([., $options[. - 1]])) as $asking
-  | [.servers[].locations[] | select(.who and (.protocol // "" | startswith("GRPC"))).options] as $grpc
-  | if $asking == [] then . else .lines += [$asking | http_lines($ENV.TRUSTED_PROXIES != "" and $ENV.PROXY_PROTOCOL == "off"; $grpc)] end;
+  | [.servers[].locations[] | select(.who and speaks_grpc).options] as $grpc
+  | [.servers[].locations[] | select(.users)] as $logins
+  | if $asking == [] then . else .lines += [$asking | http_lines($ENV.TRUSTED_PROXIES != "" and $ENV.PROXY_PROTOCOL == "off"; $grpc; $logins)]
+    | .says_authorization = any($asking[][1]["auth-response-headers"][]?; ascii_downcase == "authorization")
+    end;
 
 # --- location
 
@@ -317,6 +438,7 @@ def location:
   if .set["auth-url"] and .upstream and (.who | not) then "return 503 \("closed, because its protection is not available here: \(.nobody // "auth-url asks nobody"): path \(.path) of Ingress \(.ingress)." | string[:-1])\\n\"; "
   elif .who then
     "set $asks \(.options); "
+    + (if .set | keeps then "set $asks_for \("\(.pathType) \(.path | @uri)" | string); " else "" end)
     + "set $auth_always \(if .set["auth-always-set-cookie"] then "1" else "\"\"" end); "
     + "auth_request nginx-asks/\(.options); auth_request_set $auth_status $upstream_status; auth_request_set $auth_cookies $upstream_http_set_cookie; "
     + ([.set["auth-response-headers"][]? | as_variable] | unique | map("auth_request_set $answered_\(.) $upstream_http_\(.); ") | add // "")

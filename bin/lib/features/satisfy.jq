@@ -1,13 +1,10 @@
-# satisfy: whether a client must have both, a password and an address that is let in (all), or one is enough (any).
+# satisfy: whether a client must have all that an Ingress asks for (all), or one of these is enough (any): an address in
+# allowlist-source-range, a password, and the word of an authentication service.
 #
-# With any, allowlist-source-range does not turn clients away (access.jq), and they need no password if their address is
-# in it (basic-auth.jq). denylist-source-range turns away all the same. With one protection alone, both values are the same.
-include "named";
+# With any, allowlist-source-range does not turn clients away (access.jq), and of those that are in it nobody wants a
+# password (basic-auth.jq), nor is the service asked about them (external-auth.jq). nginx's own `satisfy` is for the other
+# two. It would also weaken `allow` and `deny`, which is why the lists of addresses are none: denylist-source-range turns
+# away all the same. So does a client certificate that is missing. With one protection alone, any and all are the same.
 
-# input: [answered claim] / output: the same; an Ingress with `any` and auth-url is closed, because nginx cannot combine them here
-def claims($context):
-  map(
-    if .options and .upstream then
-      $context.options[.options - 1] as $set
-      | if $set.satisfy == "any" and $set["auth-url"] then closed("satisfy: any is not possible with auth-url") else . end
-    else . end);
+# input: a location / output: its directive
+def location: if .set.satisfy == "any" and .users and .who then "satisfy any; " else "" end;
