@@ -23,6 +23,7 @@ import "features/buffers" as buffers;
 import "features/canary" as canary;
 import "features/client-certificates" as client_certificates;
 import "features/cors" as cors;
+import "features/custom-headers" as custom_headers;
 import "features/directives" as directives;
 import "features/errors" as errors;
 import "features/external-auth" as external_auth;
@@ -45,6 +46,7 @@ def loaded: [
   "canary",
   "client-certificates",
   "cors",
+  "custom-headers",
   "directives",
   "errors",
   "external-auth",
@@ -79,6 +81,7 @@ def feature_claims($context; answer):
   | mirror::claims($context; answer)
   | external_auth::claims($context; answer)
   | rates::claims($context)
+  | custom_headers::claims($context)
   | errors::claims($context; answer)
   | buffers::claims($context)
   ;
@@ -86,6 +89,7 @@ def feature_claims($context; answer):
 # input: a location with .host and .set / output: directives for its block
 def feature_location:
   ""
+  + custom_headers::location
   + client_certificates::location
   + access::location
   + cors::location
@@ -116,6 +120,7 @@ def with_features:
     | canary::model
     | client_certificates::model
     | cors::model
+    | custom_headers::model # which numbers what external_auth needs
     | external_auth::model
     | headers::model
     | mirror::model

@@ -6,6 +6,7 @@
 #                             its answer reaches the pod and the client
 #   auth-signin, auth-signin-redirect-param                  where a client is sent that is not signed in
 #   auth-cache-*, auth-keepalive*                            no effect
+#   auth-proxy-set-headers                                   more headers for it (custom-headers.jq)
 #
 # 2xx lets a request in, 401 and 403 do not, and after any other answer, or none, nginx answers 500. Where there is
 # nobody to ask, the path is closed.
@@ -299,13 +300,16 @@ def http_lines($trusting; $grpc):
   sign_in_lines,
   "";
 
+# input: a server / output: lines for the headers of auth-proxy-set-headers, which replace the client's
+def asked_headers: [.locations[].question_headers.variables // {} | to_entries[]] | unique[] | "      proxy_set_header \(.key) $\(.value);";
+
 # input: model / output: the same with all of that
 def model:
   . as {$options}
   | ([.upstreams[] | {(.name): true}] | add // {}) as $upstreams
   | ([.servers[] | {(.host): .locations}] | add // {}) as $locations
   | [question_header] as $header
-  | .servers |= map(if any(.locations[]; .asks) then with_questions($header; $locations; $upstreams; $options) else . end)
+  | .servers |= map(if any(.locations[]; .asks) then with_questions($header + [asked_headers]; $locations; $upstreams; $options) else . end)
   | ([.servers[].locations[] | select(.who).options] | unique | map([., $options[. - 1]])) as $asking
   | [.servers[].locations[] | select(.who and (.protocol // "" | startswith("GRPC"))).options] as $grpc
   | if $asking == [] then . else .lines += [$asking | http_lines($ENV.TRUSTED_PROXIES != "" and $ENV.PROXY_PROTOCOL == "off"; $grpc)] end;
