@@ -24,9 +24,9 @@ secrets_path() {
   echo "/api/v1/${WATCH_NAMESPACE:+namespaces/$WATCH_NAMESPACE/}secrets?fieldSelector=type=kubernetes.io/tls"
 }
 
-# For certificates: any other.
-secret_path() { # NAMESPACE/NAME
-  echo "/api/v1/namespaces/${1%/*}/secrets/${1#*/}"
+# For certificates: any other, or a ConfigMap.
+secret_path() { # NAMESPACE/NAME|NAMESPACE/configmaps/NAME
+  if [[ $1 == */configmaps/* ]]; then echo "/api/v1/namespaces/$1"; else echo "/api/v1/namespaces/${1%/*}/secrets/${1#*/}"; fi
 }
 
 # For publish.
@@ -209,6 +209,9 @@ finish_reads() {
 declare -A reads=() # NAME: the process of each read that was started
 # shellcheck disable=SC2034 # for those who source this
 declare -A lists=() kinds=([ingresses]=Ingress [services]=Service [endpointslices]=EndpointSlice [ingressclasses]=IngressClass [namespaces]=Namespace)
+# In a digest of Ingresses: what has the name of a Secret, and what that of a ConfigMap.
+# shellcheck disable=SC2034 # the same
+names_secret='"(secretName|auth-secret|auth-tls-secret|proxy-ssl-secret)":"' names_config_map='"(custom-headers|auth-proxy-set-headers)":"'
 define_lists
 ended='' reading='' has_limit='' copying=''
 use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' answer='' reader='' status=''

@@ -24,6 +24,7 @@ import "features/canary" as canary;
 import "features/ciphers" as ciphers;
 import "features/client-certificates" as client_certificates;
 import "features/cors" as cors;
+import "features/custom-headers" as custom_headers;
 import "features/directives" as directives;
 import "features/errors" as errors;
 import "features/external-auth" as external_auth;
@@ -47,6 +48,7 @@ def loaded: [
   "ciphers",
   "client-certificates",
   "cors",
+  "custom-headers",
   "directives",
   "errors",
   "external-auth",
@@ -86,6 +88,7 @@ def feature_claims($context; answer):
   | mirror::claims($context; answer; has_pods($context))
   | external_auth::claims($context; answer)
   | rates::claims($context)
+  | custom_headers::claims($context)
   | errors::claims($context; answer)
   | buffers::claims($context)
   ;
@@ -93,6 +96,7 @@ def feature_claims($context; answer):
 # input: a location with .host and .set / output: directives for its block
 def feature_location:
   ""
+  + custom_headers::location
   + client_certificates::location
   + access::location
   + cors::location
@@ -125,6 +129,7 @@ def with_features:
     | client_certificates::model
     | ciphers::model
     | cors::model
+    | custom_headers::model # which numbers what external_auth needs
     | external_auth::model
     | basic_auth::model # which looks at what external_auth has said
     | headers::model

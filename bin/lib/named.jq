@@ -1,5 +1,6 @@
-# The Secrets that annotations name, and what each is for.
+# The Secrets and ConfigMaps that annotations name, and what each is for.
 #
+# All are "namespace/name" here, and a ConfigMap is "namespace/configmaps/name": no Secret has such a name.
 # $ENV: SHARED_NAMESPACES
 include "allow";
 
@@ -9,7 +10,20 @@ def named($of):
   if contains("/") then . else "\($of)/\(.)" end
   | split("/") as $parts
   | select($parts[0] == $of or any($ENV.SHARED_NAMESPACES // "" | split(",")[]; . == $parts[0]))
-  | select(all($parts[]; is_name));
+  | select(($parts | length) == 2 and all($parts[]; is_name));
+
+# input: what something is used for / output: whether that is headers, and so it is a ConfigMap
+#
+#   answer-headers    the client gets them
+#   question-headers  the authentication service gets them
+def is_headers: IN("answer-headers", "question-headers");
+
+# input: "namespace/name" of a ConfigMap / output: its name here
+def as_config_map: sub("/"; "/configmaps/");
+
+# input, output: the same for a ConfigMap, which is never another namespace's: whoever names it gets to read what is in it
+def named_config_map($of):
+  named($of) | select(startswith("\($of)/")) | as_config_map;
 
 # input: the annotations of an Ingress of namespace $of, {name: value} / output: {secret: "namespace/name", use}, one for each use
 #
@@ -19,7 +33,9 @@ def named($of):
 def uses($of):
   ((.["auth-secret"] // empty | named($of)) as $secret | {$secret, use: (.["auth-secret-type"] // "auth-file")}),
   (.["proxy-ssl-secret"] // empty | named($of) | {secret: ., use: ("ca", "pair")}),
-  (.["auth-tls-secret"] // empty | named($of) | {secret: ., use: "ca"});
+  (.["auth-tls-secret"] // empty | named($of) | {secret: ., use: "ca"}),
+  (.["custom-headers"] // empty | named_config_map($of) | {secret: ., use: "answer-headers"}),
+  (.["auth-proxy-set-headers"] // empty | named_config_map($of) | {secret: ., use: "question-headers"});
 
 # input: {certificate: "namespace/name", use} / output: its key; a pair has none but the name, since Secrets for spec.tls are pairs
 def key_of_use: if (.use // "pair") == "pair" then .certificate else "\(.use) \(.certificate)" end;
@@ -30,14 +46,13 @@ def closed($why):
   + {status: 503, reason: "ProtectionNotAvailable", message: "closed, because its protection is not available here: \($why)"};
 
 # input: what an annotation of an Ingress of namespace $of names / output: the line of the snapshot about it, {file, ...}; or
-# {reason, message}, where the message names the Secret
+# {reason, message}, where the message names the Secret. For headers, it is a ConfigMap, and the line is {headers, ...}
 def secret($use; $of; $secrets):
   . as $text
-  | [named($of)]
-  | if . == [] then {reason: "SecretRefused", message: "Secret \($text) is not of namespace \($of), and SHARED_NAMESPACES does not list its namespace"}
+  | (if $use | is_headers then {kind: "ConfigMap", key: [named_config_map($of)][0]} else {kind: "Secret", key: [named($of)][0]} end) as {$kind, $key}
+  | if $key == null then
+      {reason: "\($kind)Refused", message: "\($kind) \($text) is not of namespace \($of)\(if $kind == "Secret" then ", and SHARED_NAMESPACES does not list its namespace" else "" end)"}
     else
-      .[0] as $name
-      | {certificate: $name, $use}
-      | $secrets[key_of_use] // {reason: "SecretNotFound"}
-      | if .reason then .message = "Secret \($name)\(if .message then ": " + .message else " does not exist" end)" else . end
+      ($secrets[{certificate: $key, $use} | key_of_use] // {reason: "\($kind)NotFound"})
+      | if .reason then .message = "\($kind) \($key | sub("/configmaps/"; "/"))\(if .message then ": " + .message else " does not exist" end)" else . end
     end;

@@ -1,15 +1,15 @@
-# secrets - how the passes get to know TLS Secrets, which `certificates` reads beside them
+# secrets - how the passes get to know Secrets and ConfigMaps, which `certificates` reads beside them
 #
 # A kubectl for it in each pass would be most of what an idle controller costs, and a watch one that stays, with 50 MB.
 # So the Secrets are looked at when an Ingress names one that was not read yet, and every 5 s; more rarely if that takes
 # long, since anybody may have a hundred large ones that no Ingress names.
 #
-# shellcheck shell=bash disable=SC2154 # folder and use_proxy are fetch's
+# shellcheck shell=bash disable=SC2154 # folder and use_proxy are fetch's, names_secret and names_config_map are api.bash's
 
-# A new digest of the Ingresses may name other Secrets. The file is empty if none of them names one.
+# A new digest of the Ingresses may name other Secrets or ConfigMaps. The file is empty if none of them names one.
 note_wanted_secrets() {
   rm -f "$folder/listed"
-  grep -m 1 -oE '"(secretName|auth-secret|auth-tls-secret|proxy-ssl-secret)":"' "$folder/digest/ingresses" >"$folder/wanted-secrets" ||
+  grep -m 1 -oE "$names_secret|$names_config_map" "$folder/digest/ingresses" >"$folder/wanted-secrets" ||
     (($? == 1)) # which means that there is none
 }
 
@@ -38,7 +38,7 @@ list_secrets() {
   { read -r listed unread valid_until <"$folder/listed"; } 2>/dev/null || true
   TZ=UTC printf -v time '%(%F %TZ)T' -1 # in the form of `openssl -dateopt iso_8601`, so that times compare as text
   if [[ -n $listed && $listed == "${edition:-none}" && $time < $valid_until ]]; then return; fi
-  print_list "$time" >"$folder/digested/list" || die 1 'cannot list the TLS Secrets: jq says above why'
+  print_list "$time" >"$folder/digested/list" || die 1 'cannot list the Secrets and ConfigMaps: jq says above why'
   read -r unread valid_until <"$folder/digested/list"
   tail -n +2 "$folder/digested/list" >"$folder/digested/secrets"
   mv -t "$folder/digest" "$folder/digested/secrets"

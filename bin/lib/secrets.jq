@@ -1,4 +1,5 @@
-# The Secrets that our Ingresses name, in spec.tls and in annotations: which to look at, and what fetch says of each.
+# The Secrets and ConfigMaps that our Ingresses name, in spec.tls and in annotations: which to look at, and what fetch says
+# of each. A ConfigMap is treated as a Secret here, with the name that named.jq gives it.
 #
 # input:  lines (jq -n -R); if $print is "pairs": the items of a SecretList, one on each line; or Secrets with their names
 #         otherwise lines that "pairs" has printed after the word "found"
@@ -9,7 +10,7 @@
 #         $files: the names of the key files that are there; $now: the time, as the facts have it
 # output: "pairs":  "found {certificate: "namespace/name", use, id, size}" for each use of a Secret that is wanted (named.jq;
 #                   without "use": as a pair; "*": as anything); instead of id and size, {reason, message} if it cannot be used,
-#                   or {missing: true}. The id is the name of its file;
+#                   or {missing: true}. The id is the name of its file; of a ConfigMap, there are {headers} and no file;
 #                   "pair NUMBER ID TEXT" if that is to be examined, "restore 0 ID TEXT" if it need not be, and is not there.
 #                   In the text, commas are the ends of lines; "more" if there are too many for one round
 #         "others": what to do about the wanted Secrets that were not found: "ask NAMESPACE/NAME" reads one by its name,
@@ -20,7 +21,10 @@
 #                   then the lines that bin/certificates describes
 include "passwords";
 include "named";
+include "config-maps";
+include "header-values";
 include "items";
+include "quoting";
 include "allow";
 
 # --- limits
@@ -127,7 +131,7 @@ def authorities:
     | . + {$pair};
 
 # input: a Secret / output: {id, size, text} of what it is wanted for, or {reason, message}
-def used($use):
+def used_secret($use):
   ([.data | {pair: .["tls.crt", "tls.key"], ca: .["ca.crt"], "auth-file": .auth, "auth-map": tojson}[$use] | strings | length] | add // 0) as $size
   | if [id($use)] == [] then refused("ObjectUnreadable"; "it has no uid or resourceVersion")
     elif $use == "pair" and $size > largest_pair then refused("KeyPairRefused"; "its tls.crt and tls.key are larger than 64 KiB")
@@ -137,6 +141,12 @@ def used($use):
     else {id: id($use), $size} + passwords($use)
     end
   | if .reason then del(.id, .size) else . end;
+
+# input: a Secret or ConfigMap / output: the same, or {headers}
+def used($use): if $use | is_headers then headers($use) else used_secret($use) end;
+
+# input: a Secret or ConfigMap / output: its name here
+def name_here: if .kind == "ConfigMap" then key | as_config_map else key end;
 
 # input: "namespace/name" of a Secret / output: for each use, if it is wanted, a line with what `value` gives
 def for_each_use($wanted; value):
@@ -156,11 +166,11 @@ def looked_at($wanted):
       | read_item
       | if has("object") | not then
           as_it_says | for_each_use($wanted; refused("ObjectUnreadable"; "it is nested too deeply to be read"))
-        elif (.object | type) != "object" or (.object.metadata.name | type) != "string" or ($name and (.object | .kind != "Secret" or key != $name)) then
-          error("an item of the list is no Secret")
+        elif (.object | type) != "object" or (.object.metadata.name | type) != "string" or ($name and (.object | (.kind | IN("Secret", "ConfigMap") | not) or name_here != $name)) then
+          error("an item of the list is no Secret, or what was asked for is another object")
         else
           .object as $secret
-          | $secret | key
+          | $secret | name_here
           | for_each_use($wanted; . as $use | $secret | used($use))
         end
     end;
@@ -210,7 +220,7 @@ def pairs:
 # --- others
 
 # input: a line that was found / output: whether it is what is there to use; $present are the files
-def serves($present): .id != null and ($facts[0][.id].reason | not) and $present[.id];
+def serves($present): .headers or .id != null and ($facts[0][.id].reason | not) and $present[.id];
 
 # input: [{name, its: what is known of its uses, time: when it was asked for, serves}] / output: what to do about them
 #
@@ -238,7 +248,7 @@ def others:
   | wanted as $wanted
   | [$wanted | keys[] | select($there[.] | not)] | group_by(split("/")[0])
   | (.[][asked_a_namespace:][]
-     | {certificate: ., use: "*"} + refused("LimitExceeded"; "its namespace names more than \(asked_a_namespace) Secrets that are missing, or not of type kubernetes.io/tls")
+     | {certificate: ., use: "*"} + refused("LimitExceeded"; "its namespace names more than \(asked_a_namespace) Secrets that are missing, or not of type kubernetes.io/tls, and ConfigMaps")
      | "found \(tojson)"),
     ( [ .[][:asked_a_namespace][]
         | ($known[.] // []) as $its
@@ -281,6 +291,7 @@ def list:
       | if $it == null then $head + refused("SecretNotReady"; "it has not been read yet")
         elif $it.missing then empty
         elif $it.reason then ($it | del(.use)) + $head
+        elif $it.headers then $it
         else $it | line($present)
         end ]
   | "\(map(select(.message == "it has not been read yet")) | length) \([.[].notAfter // empty] | min // "9999")",

@@ -13,7 +13,8 @@ begin_test() { dir=$BATS_TEST_TMPDIR; }
 end_test() {
   common_teardown
   kubectl -n other delete ingress --all --wait=false >/dev/null
-  kubectl -n e2e delete secret -l annotations=yes >/dev/null
+  kubectl -n e2e delete secret,configmap -l annotations=yes >/dev/null
+  kubectl -n other delete configmap -l annotations=yes >/dev/null
 }
 
 # Objects that the test has forgotten go; the marker, which comes last, shows that all before it is live.
@@ -21,7 +22,7 @@ serve() {
   local marker=served-${EPOCHREALTIME/./}.example # a new one each time: that of before may still be live
   ingress served "$marker" / red
   jq -s '{apiVersion: "v1", kind: "List", items: map(.metadata.labels.annotations = "yes")}' "$BATS_TEST_TMPDIR"/objects/*.json >"$dir/list.json"
-  kubectl apply --prune -l annotations=yes --prune-allowlist=networking.k8s.io/v1/Ingress --prune-allowlist=core/v1/Secret -f "$dir/list.json" >/dev/null
+  kubectl apply --prune -l annotations=yes --prune-allowlist=networking.k8s.io/v1/Ingress --prune-allowlist=core/v1/Secret --prune-allowlist=core/v1/ConfigMap -f "$dir/list.json" >/dev/null
   wait_for 30 every_replica_serves "$marker"
   wait_for 30 secrets_are_known
   without served

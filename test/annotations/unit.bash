@@ -34,9 +34,9 @@ cluster_with_pods() { # [OBJECT...]
       }' /dev/null "$@"
 }
 
-# Where a test has made a Secret, the lists and Secrets are read by the real fetch, from an API server that answers with them.
+# Where a test has made a Secret or ConfigMap, the lists and these are read by the real fetch, from an API server that answers with them.
 serve() {
-  if [[ -z ${api-} ]] && ! compgen -G "$BATS_TEST_TMPDIR/objects/*-secret-*" >/dev/null; then
+  if [[ -z ${api-} ]] && [[ -z $(find "$BATS_TEST_TMPDIR/objects" -name '*-secret-*' -o -name '*-configmap-*') ]]; then
     cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | serve_lists
     return
   fi
@@ -54,16 +54,16 @@ serve() {
   serve_snapshot <"$dir/snapshot"
 }
 
-# A Secret of the type for TLS is in their list; of another type, it has an address of its own.
+# A Secret of the type for TLS is in their list; of another type, it has an address of its own. So have ConfigMaps.
 secrets_are() { # [OBJECT...]
   local name secret
-  rm -f "$api"/secret-*
+  rm -f "$api"/{secret,configmap}-*
   while read -r name && IFS= read -r secret; do printf '%s\n' "$secret" >"$api/$name"; done < <(
-    jq -s -r --arg version "$revision" '[.[] | select(.kind == "Secret")] | to_entries
-      | map({kind: "Secret", apiVersion: "v1"} + .value + {metadata: ({name: .value.metadata.name, namespace: .value.metadata.namespace} + {uid: "0000-\(.key)", resourceVersion: $version})})
+    jq -s -r --arg version "$revision" '[.[] | select(.kind == "Secret" or .kind == "ConfigMap")] | to_entries
+      | map({kind: .value.kind, apiVersion: "v1"} + .value + {metadata: ({name: .value.metadata.name, namespace: .value.metadata.namespace} + {uid: "0000-\(.key)", resourceVersion: $version})})
       | group_by(.type == "kubernetes.io/tls")[]
       | if .[0].type == "kubernetes.io/tls" then "secrets", ({kind: "SecretList", apiVersion: "v1", metadata: {resourceVersion: $version}, items: map({metadata} + del(.kind, .apiVersion))} | tojson)
-        else .[] | "secret-\(.metadata.namespace)-\(.metadata.name)", tojson
+        else .[] | "\(.kind | ascii_downcase)-\(.metadata.namespace)-\(.metadata.name)", tojson
         end' /dev/null "$@"
   )
   [[ ! -e $STATE_DIR/keys/times ]] || sed -i 's/^[0-9]*/0/' "$STATE_DIR/keys/times" # as if they had been asked for long ago

@@ -8,6 +8,7 @@
 #   ingress red-one one.example /app red rewrite-target=/    an Ingress in e2e; PATH can be TYPE:PATH, SERVICE can be
 #                                                            NAME:PORT; NAMESPACE/NAME puts it into another namespace
 #   secret users Opaque auth=alice:...                       a Secret in e2e
+#   configmap headers X-Frame-Options=DENY                   a ConfigMap in e2e
 #   serve                                                    makes them live; what is left of the test before is gone
 #   ask one.example /app [CURL_OPTION...]                    what a client gets; ask_tls: over HTTPS
 #   status, statuses, header, pod_gets, who_answers, cluster_address, problems          below
@@ -50,11 +51,20 @@ secret() { # [NAMESPACE/]NAME TYPE KEY=VALUE...
     data: ([$ARGS.positional[] | index("=") as $at | {(.[:$at]): (.[$at + 1:] | @base64)}] | add // {})}' --args "${data[@]}" >"$BATS_TEST_TMPDIR/objects/$(printf '%03d' "$number")-secret-${name/\//-}.json"
 }
 
+configmap() { # [NAMESPACE/]NAME KEY=VALUE...
+  local name=$1
+  [[ $name == */* ]] || name=e2e/$name
+  mkdir -p "$BATS_TEST_TMPDIR/objects"
+  number=$((number + 1))
+  jq -n --arg name "$name" '{apiVersion: "v1", kind: "ConfigMap", metadata: {namespace: ($name | split("/")[0]), name: ($name | split("/")[1])},
+    data: ([$ARGS.positional[] | index("=") as $at | {(.[:$at]): .[$at + 1:]}] | add // {})}' --args "${@:2}" >"$BATS_TEST_TMPDIR/objects/$(printf '%03d' "$number")-configmap-${name/\//-}.json"
+}
+
 # Forgets an object, so that the next `serve` is without it.
 without() { # [NAMESPACE/]NAME
   local name=$1
   [[ $name == */* ]] || name=e2e/$name
-  rm -f "$BATS_TEST_TMPDIR/objects/"???-{,secret-}"${name/\//-}.json"
+  rm -f "$BATS_TEST_TMPDIR/objects/"???-{,secret-,configmap-}"${name/\//-}.json"
 }
 
 status() { # HOST PATH [CURL_OPTION...]

@@ -249,11 +249,11 @@ $(temp_paths "$api/tmp")
     listen 127.0.0.1:$api_port;
     root $api;
     location ~ /leases/ { try_files /lease =404; }
-    location ~ ^/api/v1/namespaces/(?<namespace>[^/]+)/secrets/(?<name>[^/]+)\$ {
-      if (-f $api/forbidden-\$name) { return 403 '{"kind":"Status","apiVersion":"v1","status":"Failure","message":"secrets \\\\\\"\$name\\\\\\" is forbidden: User cannot get resource","reason":"Forbidden","code":403}'; }
-      try_files /secret-\$namespace-\$name @no_secret;
+    location ~ ^/api/v1/namespaces/(?<namespace>[^/]+)/(?<what>secret|configmap)s/(?<name>[^/]+)\$ {
+      if (-f $api/forbidden-\$name) { return 403 '{"kind":"Status","apiVersion":"v1","status":"Failure","message":"\${what}s \\\\\\"\$name\\\\\\" is forbidden: User cannot get resource","reason":"Forbidden","code":403}'; }
+      try_files /\$what-\$namespace-\$name @none;
     }
-    location @no_secret { return 404 '{"kind":"Status","apiVersion":"v1","status":"Failure","message":"secrets \\\\\\"\$name\\\\\\" not found","reason":"NotFound","code":404}'; }
+    location @none { return 404 '{"kind":"Status","apiVersion":"v1","status":"Failure","message":"\${what}s \\\\\\"\$name\\\\\\" not found","reason":"NotFound","code":404}'; }
     location ~ ^/apis?/(.*/)?(?<kind>[a-z]+)\$ {
       if (-f $api/forbidden) { return 403 '{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not allowed to list","reason":"Forbidden","code":403}'; }
       if (-f $api/slow) { set \$limit_rate 20; }

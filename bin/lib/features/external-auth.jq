@@ -7,6 +7,7 @@
 #   auth-signin, auth-signin-redirect-param                  where a client is sent that is not signed in
 #   auth-cache-key, auth-cache-duration                      answers that count again, so that the service is asked less
 #   auth-keepalive*                                          no effect
+#   auth-proxy-set-headers                                   more headers for it (custom-headers.jq)
 #
 # 2xx lets a request in, 401 and 403 do not, and after any other answer, or none, nginx answers 500. Where there is
 # nobody to ask, the path is closed.
@@ -416,6 +417,9 @@ def http_lines($trusting; $grpc; $logins):
   sign_in_lines,
   "";
 
+# input: a server / output: lines for the headers of auth-proxy-set-headers, which replace the client's
+def asked_headers: [.locations[].question_headers.variables // {} | to_entries[]] | unique[] | "      proxy_set_header \(.key) $\(.value);";
+
 # input: model / output: the same with all of that
 def model:
   . as {$options}
@@ -423,7 +427,7 @@ def model:
   | ([.servers[] | {(.host): .locations}] | add // {}) as $locations
   | any(.servers[].locations[]; .client and .upstream) as $verifies
   | [question_header($verifies)] as $header
-  | .servers |= map(if any(.locations[]; .asks) then with_questions($header; $locations; $upstreams; $options) else . end)
+  | .servers |= map(if any(.locations[]; .asks) then with_questions($header + [asked_headers]; $locations; $upstreams; $options) else . end)
   | ([.servers[].locations[] | select(.who).options] | unique | map([., $options[. - 1]])) as $asking
   | [.servers[].locations[] | select(.who and speaks_grpc).options] as $grpc
   | [.servers[].locations[] | select(.users)] as $logins
