@@ -120,6 +120,7 @@ def with_features:
     | headers::model
     | mirror::model
     | rates::model
+    | redirects::model
     | rewrite::model
     | .options as $options
     | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location else . end))

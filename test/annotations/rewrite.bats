@@ -8,6 +8,8 @@ load words
   ingress plain two.example /.well-known/acme/challenge blue
   ingress exact three.example Exact:/only red rewrite-target=/other
   ingress query four.example '/q/(.*)' red 'rewrite-target=/search?term=$1&all=yes'
+  ingress itself six.example / red rewrite-target=/
+  ingress itself-below six.example /app blue rewrite-target=/app
   ingress no-slash five.example '/cut(/.*)' red 'rewrite-target=$1'
   serve
   assert_equal '/x/y?a=b' "$(pod_gets .uri one.example '/app/x/y?a=b')"
@@ -21,6 +23,7 @@ load words
   assert_equal '/search?term=tea&all=yes&more=1' "$(pod_gets .uri four.example '/q/tea?more=1')"
   assert_equal /below "$(pod_gets .uri five.example /cut/below)"
   assert_equal '/a%20b' "$(pod_gets .uri one.example /app/a%20b)"
+  assert_equal '/x%2fy?a=b /app/x' "$(pod_gets .uri six.example '/x%2fy?a=b') $(pod_gets .uri six.example /app/x)" # nothing to rewrite
 }
 
 # bats test_tags=cluster

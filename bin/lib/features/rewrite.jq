@@ -31,9 +31,11 @@ def with_head:
   end;
 
 # input: a location / output: it with .rewrite, which comes last, as nginx runs no `if` or `set` after `break`
+#
+# The path of the rule itself as the target rewrites nothing, as in ingress-nginx: path / with rewrite-target: / is common.
 def with_rewrite($options):
   ($options[(.options // 0) - 1]["rewrite-target"]? // null) as $target
-  | if .options and $target and (.pathType | IN("RegularExpression", "Exact")) then
+  | if .options and $target and $target != .path and (.pathType | IN("RegularExpression", "Exact")) then
       .rewrite = "rewrite \"\(if .pathType == "Exact" then "" else "(?i)" end)\(pattern)\" \"\($target)\" break; "
     else .
     end;
