@@ -88,6 +88,17 @@ moved() { # HOST PATH [CURL_OPTION...]
   assert_equal bar.example "$(pod_gets .host bar.example /a)"
 }
 
+@test "a closed Ingress keeps its aliases, and others get none of their requests" {
+  ingress closed one.example /a red server-alias=one.wild.example auth-type=digest
+  ingress beside one.example /b blue
+  ingress other/wildcard '*.wild.example' / red
+  ingress other/late late.example / red server-alias=one.wild.example
+  serve
+  assert_equal '503 503' "$(statuses one.example/a one.wild.example/a)"
+  assert_equal 'blue other/red' "$(who_answers one.wild.example /b) $(who_answers two.wild.example /a)"
+  assert_equal 404 "$(status one.wild.example /c)"
+}
+
 @test "force-ssl-redirect and ssl-redirect send clients to HTTPS with 308 and the whole path; other redirects keep theirs" {
   ingress force one.example / red force-ssl-redirect=true
   TLS=some ingress ssl two.example / red ssl-redirect=true preserve-trailing-slash=true
