@@ -68,6 +68,7 @@ def feature_claims($context; answer):
   ($context | all_loaded) as $_ # only for its error
   | .
   | redirects::claims($context)
+  | rewrite::claims($context)
   | canary::claims($context)
   | satisfy::claims($context)
   | basic_auth::claims($context)
