@@ -20,7 +20,7 @@ own=(-H 'X-Code: 1' -H 'X-Format: f' -H 'X-Namespace: n' -H 'X-Ingress-Name: i' 
   assert_equal blue "$(who_answers one.example / -d x)"
   assert_equal '/ 1 null n i s p f r' "$(pod_gets "$told" four.example / "${own[@]}")" # to pods these are the client's
   assert_equal '/ 503 / e2e missing no-such-service null */* r' "$(pod_gets "$told" one.example / "${own[@]}")"
-  assert_contains "$(statuses seven.example/{1..9})" '200'                            # the first
+  assert_contains "$(statuses seven.example/{1..9})" '200' # the first
   assert_contains "$(statuses seven.example/{1..9})" '503 503 503'
   assert_contains "$(problems)" 'AnnotationRefused: e2e/neither: default-backend: Service e2e/no-such-service does not exist'
   assert_contains "$(problems)" 'AnnotationRefused: e2e/foreign: the annotation default-backend is "other/red"'
