@@ -1,8 +1,12 @@
 # Regular expressions that Ingresses have as paths: which ones are let in, and for how long a path.
 #
 # nginx runs them for each request, in the process that serves everybody. So there is no nesting of what repeats, and
-# what is left has a bounded cost: with c choices and n parts of any length, an expression that does not match takes
-# at most some 2^c * l^n / n! steps for a path of l characters. That gives the longest path it is tried for.
+# what is left has a bounded cost: the number of ways in which a path can match the beginning of the expression, with n
+# parts of any length at most l^n / n! for a path of l characters, times what each way then tries. That gives the longest
+# path it is tried for. (test/bench/expressions measures it.)
+
+# How many characters nginx may have to compare: some 10 ns each.
+def most_steps: 400000;
 
 # input: text / output: its tokens; null if something in it is no token that is let in
 #
@@ -24,55 +28,109 @@ def is_sound:
   | all(match("(\\\\.|[^\\\\])-(\\\\.|[^\\\\])"; "g").captures | map(.string);
       (any(.[]; test("\\\\[dwsDWS]")) | not) and .[0][-1:] <= .[1][-1:]);
 
-# input: an expression / output: {loops, choices} of it, or {why} it is not let in
+# input: a token / output: whether it stands for itself
+def is_literal: test("\\A[A-Za-z0-9_~!&,=:@/-]");
+
+# input: [token], those after a part that repeats; $atom is what repeats / output: how often that part can end
 #
-# .groups has one entry for each open group; .atom is what a quantifier would repeat: null, "one" character, or a
-# "group"; .first is true before the first token.
+#   "once"  where a path has something that is not $atom, as for [^/]+ before a "/", or at the end of the path
+#   "free"  wherever it is: nothing follows, so that is a match
+#   "any"   anywhere else
+def ends($atom):
+  until(.[0] != ")"; .[1:])
+  | if . == [] then "free"
+    elif .[0] == "$" then "once"
+    elif (.[0] | is_literal) and (.[1] // "" | test("\\A([*?]|\\{)") | not) and (.[0][:1] | test("\\A\($atom)\\z"; "i") | not) then "once"
+    else "any"
+    end;
+
+# input: an expression / output: {steps: [{loops, ways, size}], head}, or {why} it is not let in
+#
+# steps say what it costs: l^loops / loops! * ways * size for a path of l characters. head is the number of characters
+# at its beginning that stand for themselves.
+#
+# .now is {loops, ways} so far. .groups has one entry for each open group, and one for the whole: what was .now at its
+# start, and at the end of each of its alternatives. .atom is what a quantifier would repeat: null, "one" character, or a
+# "group", before which .now was .skipped. .first is true before the first token.
+#
+# The allowed tokens are no quantifiers such as {2,4}: to `tokens`, each of their characters is one. So they are put
+# together, and all is cut once more, now into tokens as nginx reads them; but what stands for itself, up to the character
+# before a quantifier, is one token, which saves time.
 def weighed:
+  def step($size): .steps += [.now + {$size}];
   (tokens // [null]) as $all
   | if $all[0] == null then {why: "has something in it that is not served; allowed: literals, classes, . ? * + {n,m} ^ $ ( ) |"}
     else
-      reduce ($all | add | [match("\\{[0-9]{1,2}(,[0-9]{0,2})?\\}|\\\\.|\\[\\^?([^\\]\\\\]|\\\\.)+\\]|\\(\\?:|."; "g").string][]) as $token
-        ({loops: 0, choices: 0, groups: [], atom: null, first: true};
-          (if $token | test("\\A([*+?]|\\{.+\\})\\z") then
-             (if $token == "*" then [0, null] elif $token == "+" then [1, null] elif $token == "?" then [0, 1] else $token | count end) as [$least, $most]
-             | if .atom == null then .why = "has \($token) with nothing before it to repeat"
-               elif $most != null and $most < $least then .why = "has \($token), which is no count"
-               elif .atom == "group" and ($token != "?") then .why = "repeats a group, which could take very long: only ? may follow a group"
-               elif $most == null then .loops += 1
-               elif $most > $least then .choices += ($most - $least + 1 | log2 | ceil)
-               else . end
-             | .atom = null
-           elif $token | IN("(", "(?:") then .groups += [1] | .atom = null
-           elif $token == ")" then
-             if .groups == [] then .why = "closes a group that is not open" else .groups |= .[1:] | .atom = "group" end
-           elif $token == "|" then .choices += 1 | .atom = null
-           elif $token == "^" then (if .first then . else .why = "has ^ in its middle" end) | .atom = null
-           elif $token == "$" then .atom = null
-           elif $token | IN("{", "}") then .why = "has a \($token) that is no count such as {2,4}"
-           elif ($token | startswith("[")) and ($token | is_sound | not) then .why = "has a range in \($token) that is none"
-           else .atom = "one"
-           end)
+      [$all | add | match("\\{[0-9]{1,2}(,[0-9]{0,2})?\\}|\\\\.|\\[\\^?([^\\]\\\\]|\\\\.)+\\]|\\(\\?:|[A-Za-z0-9_~!&,=:@/-]+(?![*+?{])|."; "g").string] as $tokens
+      | reduce range($tokens | length) as $at
+        ({now: {loops: 0, ways: 1}, steps: [], groups: [{start: {loops: 0, ways: 1}, ends: []}], atom: null, first: true, head: 0, in_head: true};
+          $tokens[$at] as $token
+          | (if $token | test("\\A([*+?]|\\{.+\\})\\z") then
+               (if $token == "*" then [0, null] elif $token == "+" then [1, null] elif $token == "?" then [0, 1] else $token | count end) as [$least, $most]
+               | (if .in_head and $least == 0 then .head -= 1 else . end)
+               | if .atom == null then .why = "has \($token) with nothing before it to repeat"
+                 elif $most != null and $most < $least then .why = "has \($token), which is no count"
+                 elif .atom == "group" then
+                   if $token == "?" then .now.ways += .skipped.ways else .why = "repeats a group, which could take very long: only ? may follow a group" end
+                 elif $most != null then step($most) | .now.ways *= $most - $least + 1
+                 else
+                   step($least)
+                   | ($tokens[$at + 1:] | ends($tokens[$at - 1])) as $ends
+                   | if $ends == "free" then .
+                     elif $ends == "any" then .now.loops += 1 | step(1)
+                     else .steps += [.now + {size: 1} | .loops += 1]
+                     end
+                 end
+               | .atom = null
+             elif $token | IN("(", "(?:") then .groups = [{start: .now, ends: []}] + .groups | .atom = null
+             elif $token == ")" then
+               if .groups | length == 1 then .why = "closes a group that is not open"
+               else
+                 (.groups[0].ends + [.now]) as $ends
+                 | .skipped = .groups[0].start
+                 | .now = {loops: ([$ends[].loops] | max), ways: ([$ends[].ways] | add)}
+                 | .groups |= .[1:]
+                 | .atom = "group"
+               end
+             elif $token == "|" then
+               (if .groups | length == 1 then .head = 0 else . end)
+               | .groups[0].ends += [.now] | .now = .groups[0].start | .atom = null
+             elif $token == "^" then (if .first then . else .why = "has ^ in its middle" end) | .atom = null
+             elif $token == "$" then step(1) | .atom = null
+             elif $token | IN("{", "}") then .why = "has a \($token) that is no count such as {2,4}"
+             elif ($token | startswith("[")) and ($token | is_sound | not) then .why = "has a range in \($token) that is none"
+             elif $token | is_literal then
+               .atom = "one" | step($token | length) | if .in_head then .head += ($token | length) else . end
+             else .atom = "one" | step(1)
+             end)
+          | (if .in_head and ($token | is_literal or . == "^" | not) then .in_head = false else . end)
           | .first = false)
-      | if .groups != [] then .why = "has a group that is not closed" else . end
-      | if .why then {why} else {loops, choices} end
+      | if .groups | length > 1 then .why = "has a group that is not closed" else . end
+      | if .why then {why} else {steps: (.steps | group_by([.loops, .ways]) | map(.[0] + {size: (map(.size) | add)})), head} end
     end;
 
-# input: {loops, choices} / output: how many characters a path may have
+# input: [{loops, ways, size}] / output: how many characters nginx may compare for a path of so many
+def cost($length): [.[] | .ways * .size * reduce range(1; .loops + 1) as $n (1; . * $length / $n)] | add // 0;
+
+# input: the same / output: the longest path that costs no more than most_steps
 def longest_path:
-  {"0": 1, "1": 1, "2": 2, "3": 6, "4": 24}["\(.loops)"] as $factorial
-  | if $factorial == null then 0
-    elif .loops == 0 then (if .choices <= 20 then 16384 else 0 end)
-    else [16384, (pow(4000000 * $factorial / pow(2; .choices); 1 / .loops) | floor)] | min
-    end;
+  if cost(16383) <= most_steps then 16383
+  else
+    reduce (8192, 4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1) as $more ({steps: ., length: 0};
+      (.length + $more) as $length | if .steps | cost($length) <= most_steps then .length = $length else . end)
+    | .length
+  end;
 
-# input: a path that is meant as a regular expression / output: {longest: characters that a path may have}, or {why} it is not let in
+# input: a path that is meant as a regular expression / output: what it costs, {steps, head, longest: characters that a path
+# may have}, or {why} it is not let in
 def expression:
   if length > 512 then {why: "is a regular expression of more than 512 characters"}
   elif startswith("/") or startswith("^/") | not then {why: "is a regular expression that does not begin with /"}
   else
     weighed
     | if .why then .
-      else longest_path | if . < 64 then {why: "is a regular expression that could take too long: it has too many parts that repeat, or alternatives"} else {longest: .} end
+      else
+        .longest = (.steps | longest_path)
+        | if .longest < 64 then {why: "is a regular expression that could take too long: it has too many parts that repeat, or alternatives"} else . end
       end
   end;

@@ -77,6 +77,7 @@ def feature_claims($context; answer):
   ($context | all_loaded) as $_ # only for its error
   | .
   | redirects::claims($context)
+  | rewrite::claims($context)
   | canary::claims($context; has_pods($context))
   | basic_auth::claims($context)
   | client_certificates::claims($context)
@@ -135,6 +136,7 @@ def with_features:
     | headers::model
     | mirror::model
     | rates::model
+    | redirects::model
     | rewrite::model
     | .options as $options
     | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location else . end))

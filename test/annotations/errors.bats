@@ -2,6 +2,8 @@
 load words
 
 told='"\(.uri) \(.header["X-Code"][0]) \(.header["X-Original-Uri"][0]) \(.header["X-Namespace"][0]) \(.header["X-Ingress-Name"][0]) \(.header["X-Service-Name"][0]) \(.header["X-Service-Port"][0]) \(.header["X-Format"][0]) \(.header["X-Request-Id"][0])"'
+# Headers of a client with these names.
+own=(-H 'X-Code: 1' -H 'X-Format: f' -H 'X-Namespace: n' -H 'X-Ingress-Name: i' -H 'X-Service-Name: s' -H 'X-Service-Port: p' -H 'X-Request-Id: r')
 
 # bats test_tags=cluster
 @test "default-backend answers for a Service that is not there, and is told why; what protects the path stays" {
@@ -16,8 +18,9 @@ told='"\(.uri) \(.header["X-Code"][0]) \(.header["X-Original-Uri"][0]) \(.header
   assert_equal 'blue 403 503 red red 503' "$(for host in one two three four five six; do who_answers "$host.example" /; done | xargs)"
   assert_equal '/a/b?c 503 /a/b?c e2e missing no-such-service null text/x some-id' "$(pod_gets "$told" one.example '/a/b?c' -H 'X-Request-Id: some-id' -H 'Accept: text/x' -H 'X-Code: 1')"
   assert_equal blue "$(who_answers one.example / -d x)"
-  assert_equal null "$(pod_gets '.header["X-Code"]' four.example / -H 'X-Code: 404')" # nor is a client believed
-  assert_contains "$(statuses seven.example/{1..9})" '200'                            # the first
+  assert_equal '/ 1 null n i s p f r' "$(pod_gets "$told" four.example / "${own[@]}")" # to pods these are the client's
+  assert_equal '/ 503 / e2e missing no-such-service null */* r' "$(pod_gets "$told" one.example / "${own[@]}")"
+  assert_contains "$(statuses seven.example/{1..9})" '200' # the first
   assert_contains "$(statuses seven.example/{1..9})" '503 503 503'
   assert_contains "$(problems)" 'AnnotationRefused: e2e/neither: default-backend: Service e2e/no-such-service does not exist'
   assert_contains "$(problems)" 'AnnotationRefused: e2e/foreign: the annotation default-backend is "other/red"'
@@ -52,6 +55,7 @@ told='"\(.uri) \(.header["X-Code"][0]) \(.header["X-Original-Uri"][0]) \(.header
   ingress shut five.example / red default-backend=blue custom-http-errors=503 limit-rpm=1 limit-burst-multiplier=0 enable-cors=true
   serve
   assert_equal '/?status=404 404 /x?status=404 e2e custom red 80 text/x some-id' "$(pod_gets "$told" one.example '/x?status=404' -H 'X-Request-Id: some-id' -H 'Accept: text/x')"
+  assert_equal '/?status=500 500 /?status=500 e2e custom red 80 */* r' "$(pod_gets "$told" one.example '/?status=500' "${own[@]}")"
   assert_equal 'blue blue blue red' "$(for path in '/?status=404' '/?status=500' /drop /; do who_answers one.example "$path"; done | xargs)"
   assert_equal '200 503 404' "$(status one.example /drop) $(status one.example '/?status=503') $(status two.example '/?status=404')"
   head -c 500000 /dev/zero | tr '\0' x >"$dir/body"

@@ -86,10 +86,19 @@ gets() { # STATUS HOST
   assert_equal 200 "$(status right.example /)"
 }
 
-@test "there are at most 50 different rates: the Ingresses with a younger one are closed" {
+@test "there are at most 50 different rates; each namespace has its first before another one has many" {
   for number in {1..51}; do ingress "rate-$number" "rate-$number.example" / red "limit-rps=$((1000 + number))"; done
   ingress same same.example / red limit-rps=1007
+  ingress other/late late.example / red limit-rps=7
   serve
-  assert_equal '200 200 503 200' "$(statuses rate-1.example/ rate-50.example/ rate-51.example/ same.example/)"
-  assert_contains "$(problems)" 'ProtectionNotAvailable: e2e/rate-51: closed, because its protection is not available here: Ingresses have 50 different values of limit-rps and limit-rpm already'
+  assert_equal '200 200 503 503 200 200' "$(statuses {rate-1,rate-49,rate-50,rate-51,same,late}.example/)"
+  assert_contains "$(problems)" 'ProtectionNotAvailable: e2e/rate-51: closed, because its protection is not available here: Ingresses have 50 different values of limit-rps and limit-rpm already, and its namespace has its share of them'
+}
+
+@test "limit-connections of one namespace has another memory than that of another" {
+  ingress one one.example / red limit-connections=2
+  ingress other/one other.example / red limit-connections=2
+  serve
+  assert_equal $'limit_conn_zone $limited_client zone=connections_e2e_512k:512k;\nlimit_conn_zone $limited_client zone=connections_other_512k:512k;' "$(grep -o 'limit_conn_zone.*' "$STATE_DIR/live/nginx.conf")"
+  assert_equal '200 200' "$(statuses one.example/ other.example/)"
 }

@@ -30,10 +30,28 @@ moved() { # HOST PATH [CURL_OPTION...]
   ingress quote two.example / red 'temporal-redirect=http://a.example";} location /x {'
   ingress variable three.example / red 'permanent-redirect=http://a.example/$http_cookie'
   ingress code four.example / red permanent-redirect=http://a.example permanent-redirect-code=200
+  for code in 300 304 305 306 309; do ingress "code-$code" "code-$code.example" / red temporal-redirect=http://a.example "temporal-redirect-code=$code"; done
   serve
   assert_equal 'red red red' "$(who_answers one.example /) $(who_answers two.example /) $(who_answers three.example /)"
   assert_equal '301 http://a.example' "$(moved four.example /)"
-  assert_equal 4 "$(problems | grep -c ^AnnotationRefused)"
+  for code in 300 304 305 306 309; do assert_equal '302 http://a.example' "$(moved "code-$code.example" /)"; done
+  assert_equal 9 "$(problems | grep -c ^AnnotationRefused)"
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/code: the annotation permanent-redirect-code is "200", and possible are 301, 302, 303, 307 and 308'
+}
+
+# bats test_tags=cluster
+@test "a redirect needs no Service, but tells nobody more than the path with one would" {
+  ingress permanent one.example /old no-such-service permanent-redirect=http://a.example
+  ingress temporal two.example / red:81 temporal-redirect=http://a.example
+  ingress root three.example / no-such-service app-root=/foo
+  ingress login four.example / no-such-service permanent-redirect=http://a.example auth-tls-secret=no-such-secret
+  ingress shut five.example / no-such-service permanent-redirect=http://a.example denylist-source-range=0.0.0.0/0,::/0
+  serve
+  assert_equal '301 http://a.example' "$(moved one.example /old/x)"
+  assert_equal '302 http://a.example' "$(moved two.example /)"
+  assert_equal '302 http://three.example/foo' "$(moved three.example /)"
+  assert_equal '404 503 503 503' "$(statuses one.example/ three.example/foo four.example/ five.example/)"
+  assert_contains "$(problems)" 'ServiceNotFound: e2e/permanent'
 }
 
 @test "app-root redirects / and nothing else" {
@@ -59,7 +77,7 @@ moved() { # HOST PATH [CURL_OPTION...]
 
 # bats test_tags=cluster
 @test "server-alias serves the same under further hosts, and takes none that somebody has" {
-  ingress a foo.example /a red server-alias=bar.example,*.wild.example,taken.example
+  ingress a foo.example /a red server-alias=Bar.Example,*.wild.example,taken.example
   ingress b foo.example /b blue
   ingress other/owner taken.example / red
   ingress late late.example / auth server-alias=bar.example
@@ -70,16 +88,29 @@ moved() { # HOST PATH [CURL_OPTION...]
   assert_equal bar.example "$(pod_gets .host bar.example /a)"
 }
 
+@test "a closed Ingress keeps its aliases, and others get none of their requests" {
+  ingress closed one.example /a red server-alias=one.wild.example auth-type=digest
+  ingress beside one.example /b blue
+  ingress other/wildcard '*.wild.example' / red
+  ingress other/late late.example / red server-alias=one.wild.example
+  serve
+  assert_equal '503 503' "$(statuses one.example/a one.wild.example/a)"
+  assert_equal 'blue other/red' "$(who_answers one.wild.example /b) $(who_answers two.wild.example /a)"
+  assert_equal 404 "$(status one.wild.example /c)"
+}
+
 @test "force-ssl-redirect and ssl-redirect send clients to HTTPS with 308 and the whole path; other redirects keep theirs" {
   ingress force one.example / red force-ssl-redirect=true
   TLS=some ingress ssl two.example / red ssl-redirect=true preserve-trailing-slash=true
   ingress port three.example / red permanent-redirect=/x use-port-in-redirects=true
+  ingress with-port four.example / red force-ssl-redirect=true use-port-in-redirects=true
   serve
   assert_equal '308 https://one.example/a/?b=c' "$(moved one.example '/a/?b=c')"
   assert_equal '308 https://two.example/' "$(moved two.example /)"
   assert_equal 200 "$(status one.example / -H 'X-Forwarded-Proto: https')"
   assert_equal red "$(ask_tls one.example / -o /dev/null -w '%{http_code}' | sed s/200/red/)"
   assert_equal '301 http://three.example:8080/x' "$(moved three.example:8080 /)"
+  assert_equal '308 https://four.example:443/x' "$(moved four.example /x)"
 }
 
 @test "the aliases of a namespace have limits, whatever its Ingresses have: the oldest count" {

@@ -8,6 +8,8 @@ load words
   ingress plain two.example /.well-known/acme/challenge blue
   ingress exact three.example Exact:/only red rewrite-target=/other
   ingress query four.example '/q/(.*)' red 'rewrite-target=/search?term=$1&all=yes'
+  ingress itself six.example / red rewrite-target=/
+  ingress itself-below six.example /app blue rewrite-target=/app
   ingress no-slash five.example '/cut(/.*)' red 'rewrite-target=$1'
   serve
   assert_equal '/x/y?a=b' "$(pod_gets .uri one.example '/app/x/y?a=b')"
@@ -21,6 +23,7 @@ load words
   assert_equal '/search?term=tea&all=yes&more=1' "$(pod_gets .uri four.example '/q/tea?more=1')"
   assert_equal /below "$(pod_gets .uri five.example /cut/below)"
   assert_equal '/a%20b' "$(pod_gets .uri one.example /app/a%20b)"
+  assert_equal '/x%2fy?a=b /app/x' "$(pod_gets .uri six.example '/x%2fy?a=b') $(pod_gets .uri six.example /app/x)" # nothing to rewrite
 }
 
 # bats test_tags=cluster
@@ -55,6 +58,14 @@ load words
   assert_equal 'auth red' "$(who_answers two.example /app) $(who_answers two.example /app/)"
   assert_equal 'auth auth blue' "$(who_answers two.example /app/x) $(who_answers two.example /app/%0a) $(who_answers two.example /ax)"
   assert_equal 'blue red' "$(who_answers three.example /app) $(who_answers three.example /app/)"
+}
+
+@test "the expressions of a closed Ingress stay closed, whatever else the host has" {
+  ingress closed one.example '/private/[a-z]+' red use-regex=true auth-type=digest
+  ingress rewritten one.example '/inside(/|$)(.*)' red 'rewrite-target=/$2' auth-type=digest
+  ingress rest one.example / blue
+  serve
+  assert_equal '503 503 503 200 200' "$(statuses one.example/{private/x,PRIVATE/x/y,inside/x,private/1,x})"
 }
 
 @test "a line end in a path leads nobody past an expression and what protects it" {
@@ -105,9 +116,39 @@ EXPRESSIONS
 @test "the worst expression that is let in costs nobody much: a path that is too long for it gets a 414" {
   ingress worst one.example '/(.*)a(.*)b(.*)c' red use-regex=true
   ingress other one.example /x blue
+  ingress tail two.example '/.*.*[a]{99}[a]{99}[a]{99}[a]{99}[b0]' red use-regex=true
+  ingress tail-two two.example '/.*[a]{99}[a]{99}[b0]' red use-regex=true
+  ingress files three.example '/.*\.(png|jpe?g|gif|css|js|svg|ico|woff2?)$' red use-regex=true
+  ingress folders three.example '/[^/]+/items/([a-z]+)/([0-9]+)$' blue use-regex=true
+  for number in {1..20}; do ingress "many-$number" four.example "/(.*)/(.*)$number(.*)" red use-regex=true; done
   serve
   local long
-  printf -v long '%0400d' 0
-  assert_equal '414 404' "$(status one.example "/${long//0/a}") $(status one.example "/${long:200}")"
+  printf -v long '%04000d' 0
+  assert_equal '414 404' "$(status one.example "/${long::200}") $(status one.example "/${long::80}")"
   assert_equal blue "$(who_answers one.example /x/below)"
+  assert_contains "$(problems)" 'PathRefused: e2e/tail: the path "/.*.*[a]{99}[a]{99}[a]{99}[a]{99}[b0]" is a regular expression that could take too long'
+  assert_equal '414 404' "$(statuses "two.example/$long" "two.example/${long::900}")"
+  assert_equal 'red blue' "$(who_answers three.example "/$long.jpeg") $(who_answers three.example "/$long/items/pear/7")"
+  assert_equal '414 404' "$(statuses "four.example/${long::300}" "four.example/${long::60}")" # together they may cost no more than one
+}
+
+# bats test_tags=cluster
+@test "on a shared host, a guest's expression comes before nothing of the owner's that is as long as its literal beginning" {
+  ingress closed one.example /admin red auth-type=digest bash-ingress.local/share-host-with=other
+  ingress open one.example /shop red
+  ingress other/any one.example '/.*(aaaaaaaaaa)?' red use-regex=true
+  ingress other/head one.example '/admi(n|q)(/.*)?(aaaaaaaaaa)?' red use-regex=true
+  ingress other/below one.example '/admin/guest(/|$)(.*)' red use-regex=true
+  ingress root two.example / red auth-type=digest bash-ingress.local/share-host-with=other
+  ingress other/root two.example '/.*(aaaaaaaaaa)?' red use-regex=true
+  ingress other/part two.example '/part/.*' red use-regex=true
+  ingress expression three.example '/v[0-9]+/.*' red use-regex=true auth-type=digest bash-ingress.local/share-host-with=other
+  ingress other/long three.example '/[a-z][0-9]+/[a-z]+.*' red use-regex=true
+  ingress other/slow four.example '/slow/.*.*[a]{40}[b0]' red use-regex=true
+  ingress owner four.example / blue
+  serve
+  assert_equal '503 503 503' "$(statuses one.example/{admin,admin/x,admin/aaaaaaaaaa})"
+  assert_equal 'red other/red other/red' "$(who_answers one.example /shop/x) $(who_answers one.example /else) $(who_answers one.example /admin/guest/x)"
+  assert_equal '503 503 other/red' "$(status two.example /) $(status two.example /x) $(who_answers two.example /part/x)"
+  assert_equal '503 other/red' "$(status three.example /v1/x) $(who_answers three.example /w1/x)"
 }

@@ -53,14 +53,14 @@ def codes: [.["custom-http-errors"] // "" | scan("[0-9]+") | tonumber | select(.
 
 # input: {backend: the name of an upstream, codes} / output: a server's lines: where nginx goes with an error of the pod,
 # whose code is known by $upstream_status; and with those that may be its own
+#
+# Each takes nginx some 8 kB for its blocks of settings, so there are as few as possible.
 def error_locations:
   .backend as $backend
   | def location($name; $code; directives):
-      "    location \("@errors.\($name)\($backend)" | string) { set $x_code \($code); set $x_format $http_accept; set $x_original_uri $request_uri; "
-      + ([told | "set $x_\(.) $its_\(.); "] | add) + directives + "rewrite ^ / break; proxy_pass \("http://" + $backend | string); }";
-    "proxy_method GET; proxy_set_body \"\"; " as $without_body
-  | location(""; "$pod_status"; $without_body),
-    (.codes[] | location("\(.).pod."; .; $without_body), location("\(.).nginx."; .; ""));
+      "    location \("@errors.\($name)\($backend)" | string) { set $x_code \($code); " + directives + "rewrite ^ / break; proxy_pass \("http://" + $backend | string); }";
+    location(""; "$pod_status"; "proxy_method GET; proxy_set_body \"\"; "),
+    (.codes[] | location("\(.)."; .; ""));
 
 # input: a location with .fallback / output: the same, served by its default backend if its own Service cannot
 def with_fallback($ready):
@@ -82,6 +82,18 @@ def other_errors:
   codes as $codes
   | "error_page \([said_by_nginx | select(IN($codes[]) | not) | tostring] | join(" ")) /nginx-says/$upstream_name; error_page 494 =431 /nginx-says; error_page 495 496 497 =400 /nginx-says; ";
 
+# output: [what follows X- in the name of a header, the name of its variable, what pods get: the client's own; what the default backend gets]
+#
+# X-Original-URI is none that a client may set (proxy-headers.conf).
+def headers:
+  ["Code", "code", "$http_x_code", "$x_code"],
+  ["Format", "format", "$http_x_format", "$http_accept"],
+  ["Original-URI", "original_uri", "\"\"", "$request_uri"],
+  ["Namespace", "namespace", "$http_x_namespace", "$its_namespace"],
+  ["Ingress-Name", "ingress", "$http_x_ingress_name", "$its_ingress"],
+  ["Service-Name", "service", "$http_x_service_name", "$its_service"],
+  ["Service-Port", "port", "$http_x_service_port", "$its_port"];
+
 # input: model / output: the same with default backends where they answer
 def model:
   ([.upstreams[]? | {(.name): true}] | add // {}) as $ready
@@ -97,17 +109,15 @@ def model:
           | {backend: .[0].backend, codes: [before_pods | select(IN($all[]))]}
           | error_locations ]
       | if .error_lines == [] then del(.error_lines) else .lines += .error_lines end)
+  | [.options[] | codes[] | select(IN(before_pods))] as $own
   | if any(.servers[]; .error_lines or any(.locations[]; .falls_back)) then
       .lines += [
         "  map $upstream_status $pod_status { # of the last pod that was asked",
         "    \"~(?<last_status>[0-9]+)$\" $last_status;",
         "  }",
-        "  map $upstream_status $error_of {",
-        "    default pod;",
-        "    \"\" nginx;",
-        "  }",
-        (["Code", "code"], ["Format", "format"], ["Original-URI", "original_uri"], ["Namespace", "namespace"], ["Ingress-Name", "ingress"], ["Service-Name", "service"], ["Service-Port", "port"]
-          | "  proxy_set_header X-\(.[0]) $x_\(.[1]);"),
+        ($own | unique[] | "  map $upstream_status $own_\(.) {", "    \"\" \(.).; # no pod was asked", "    default \"\";", "  }"),
+        (headers | "  map $x_code $told_\(.[1]) {", "    volatile; # the pod is asked without, the default backend with it", "    \"\" \(.[2]);", "    default \(.[3]);", "  }",
+          "  proxy_set_header X-\(.[0]) $told_\(.[1]);"),
         "" ]
     else .
     end;
@@ -120,16 +130,14 @@ def location:
     | {$namespace, $ingress, service: (.fallback.service | split("/")[1] // ""), port: "\(.fallback.port // "")"} as $told
     | .fallback.upstream as $backend
     | (if .protocol // "" | startswith("GRPC") then "grpc" else "proxy" end) as $kind
-    | (if .falls_back then "set $x_code 503; set $x_format $http_accept; set $x_original_uri $request_uri; " + ([told | "set $x_\(.) \($told[.] | string); "] | add)
-       else ""
-       end)
-      + ((.set | codes) as $codes
-        | if $codes == [] then ""
-          else
-            ([told as $word | "set $its_\($word) \($told[$word] | string); "] | add)
-            + (if .set["disable-proxy-intercept-errors"] then "" else "\($kind)_intercept_errors on; " end)
-            + (if .set["auth-signin"] then "error_page 401 $sign_in; " else "" end)
-            + ([$codes[] | "error_page \(.) = @errors.\(if IN(before_pods) then "\(.).$error_of." else "" end)\($backend); "] | add)
-            + .set.other_errors
-          end)
+    | (.set | codes) as $codes
+    | (if .falls_back then "set $x_code 503; " else "" end)
+      + (if .falls_back or $codes != [] then [told as $word | "set $its_\($word) \($told[$word] | string); "] | add else "" end)
+      + (if $codes == [] then ""
+         else
+           (if .set["disable-proxy-intercept-errors"] then "" else "\($kind)_intercept_errors on; " end)
+           + (if .set["auth-signin"] then "error_page 401 $sign_in; " else "" end)
+           + ([$codes[] | "error_page \(.) = @errors.\(if IN(before_pods) then "${own_\(.)}" else "" end)\($backend); "] | add)
+           + .set.other_errors
+         end)
   end;

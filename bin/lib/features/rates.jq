@@ -1,14 +1,23 @@
 # limit-rps, limit-rpm, limit-connections, limit-burst-multiplier, limit-allowlist, limit-rate, limit-rate-after: how much
 # one client may have of an Ingress. Each replica counts for itself; a client beyond its limit gets a 503.
 #
-# nginx counts in zones of shared memory. Ingresses with the same rate share a zone: what is counted is an Ingress with a
-# client's address. When a zone is full, nginx forgets the client that has been silent longest. A zone keeps its rate and
-# size as long as nginx runs, whatever a new configuration says, so its name tells both.
+# nginx counts in zones of shared memory, of which there cannot be any number. What tenants share in them:
+#
+# - Ingresses with the same rate share a zone: what is counted is an Ingress with a client's address. When a zone is full,
+#   nginx forgets the client that has been silent longest: it may begin anew, and nobody is turned away.
+# - limit-connections has a zone for each of the first namespaces that use it, since nginx turns everybody away when such
+#   a zone is full. The later namespaces share one.
+#
+# A zone keeps its rate and size as long as nginx runs, whatever a new configuration says, so its name tells both.
 include "network-lists";
 include "quoting";
 
 def zone_size: "2m"; # some 16,000 clients
 def most_rates: 50;
+def own_zone_size: "512k"; # some 4,000 clients with requests at the same time
+def most_own_zones: 50;
+
+def namespace: .ingress | split("/")[0];
 
 # input: {annotation: value} / output: for each rate, the name of its zone, its text, and how much a client may be ahead
 def rates:
@@ -25,19 +34,30 @@ def closed($why):
   del(.upstream, .service, .port, .protocol, .also, .balance, .options)
   + {status: 503, reason: "ProtectionNotAvailable", message: "closed, because its protection is not available here: \($why)"};
 
-# input: [answered claim, the oldest Ingress first] / output: {"zone": true, ...}: those of the first rates
-def first_rates($zones):
-  reduce (.[] | select(.options) | $zones[.options - 1][]) as $zone ({};
-    if .[$zone] == null and length < most_rates then .[$zone] = true else . end);
+# input: [answered claim, the oldest Ingress first] / output: {"zone": true, ...}: those that there can be
+#
+# Each namespace has its first rate before any has its second: however many one asks for, the others have theirs.
+def possible_rates($zones):
+  reduce (.[] | select(.options and $zones[.options - 1] != [])) as $claim ({};
+    ($claim | namespace) as $of | .[$of] += $zones[$claim.options - 1] - (.[$of] // []))
+  | [to_entries[] | .value | to_entries[]] | sort_by(.key)
+  | reduce .[].value as $zone ({}; if .[$zone] == null and length < most_rates then .[$zone] = true else . end);
+
+# input: [answered claim, the oldest Ingress first] / output: {"namespace": name of the zone for limit-connections, ...}
+def connection_zones($options):
+  reduce (.[] | select(.options and ($options[.options - 1]["limit-connections"] // 0) > 0) | namespace) as $of ({};
+    if .[$of] then . elif length < most_own_zones then .[$of] = "connections_\($of)_\(own_zone_size)" else .[$of] = "connections_\(zone_size)" end);
 
 # input: [answered claim, the oldest Ingress first] / output: the same; closed are those that cannot be limited
 def claims($context):
   [$context.options[] | [rates.zone]] as $zones
-  | first_rates($zones) as $is_possible
+  | possible_rates($zones) as $is_possible
+  | connection_zones($context.options) as $connections
   | map(
       if .options == null then .
-      elif any($zones[.options - 1][]; $is_possible[.] | not) then closed("Ingresses have \(most_rates) different values of limit-rps and limit-rpm already")
+      elif any($zones[.options - 1][]; $is_possible[.] | not) then closed("Ingresses have \(most_rates) different values of limit-rps and limit-rpm already, and its namespace has its share of them")
       elif (.protocol // "" | startswith("GRPC")) and ($context.options[.options - 1]["limit-rate"] // 0) > 0 then closed("limit-rate is not possible with gRPC")
+      elif ($context.options[.options - 1]["limit-connections"] // 0) > 0 then .connections = $connections[namespace]
       else .
       end);
 
@@ -52,7 +72,7 @@ def model:
         "    \"\" \"\";",
         "    default \"$limited $binary_remote_addr\";",
         "  }",
-        "  limit_conn_zone $limited_client zone=connections_\(zone_size):\(zone_size);",
+        ([.servers[].locations[] | select(.options).connections | values] | unique[] | "  limit_conn_zone $limited_client zone=\(.):\(split("_")[-1]);"),
         ([$used[] | rates | "  limit_req_zone $limited_client zone=\(.zone):\(zone_size) rate=\(.rate);"] | unique[]),
         "  limit_req_log_level info; # the line of the request says it, too",
         "  limit_conn_log_level info;",
@@ -68,7 +88,7 @@ def location:
         else "set $limited \(.ingress | string); "
         end)
        + ([$set | rates | "limit_req zone=\(.zone)\(if .burst > 0 then " burst=\(.burst)" else "" end) nodelay; "] | add // "")
-       + (if ($set["limit-connections"] // 0) > 0 then "limit_conn connections_\(zone_size) \($set["limit-connections"]); " else "" end)
+       + (if .connections then "limit_conn \(.connections) \($set["limit-connections"]); " else "" end)
      else ""
      end)
   + (if ($set["limit-rate"] // 0) > 0 then

@@ -1,4 +1,7 @@
 # permanent-redirect, temporal-redirect, app-root, from-to-www-redirect, server-alias: other URLs, and other hosts.
+#
+# A redirect needs no pod. So it counts also where the Service does not exist or has no ready endpoint: the claim keeps
+# the number of its options in .moves, of which `model` makes the redirect.
 
 # input: claim / output: the host that from-to-www-redirect adds: www.a => a, a => www.a; nothing for wildcards and any host
 def other_host:
@@ -21,7 +24,14 @@ def within_most($paths):
       else .used[$it.namespace] = $sum | .aliases += [$it]
       end);
 
-# input: [claim] / output: claims for hosts that no rule is for: of two Ingresses that want one, the older gets it
+# input: {annotation: value} / output: whether the client of a path may be sent elsewhere before a pod is asked
+#
+# Not where only some clients get in: without a Service, those features are not there to tell who does.
+def redirects:
+  (.["permanent-redirect"] or .["temporal-redirect"] or .["app-root"])
+  and all(keys[]; test("^(auth-|allowlist-|denylist-|limit-)") | not);
+
+# input: [claim] / output: the same, and claims for hosts that no rule is for: of two Ingresses that want one, the older gets it
 #
 # An alias serves what its host serves, as far as that is of the same namespace.
 def claims($context):
@@ -32,13 +42,14 @@ def claims($context):
   | (reduce ($all[] | select(.ingress)) as $claim ({}; .["\($claim | namespace)/\($claim.host)"] += 1)) as $paths
   | ([ $all | to_entries[] | .key as $number | .value | select(.options)
        | . as $claim
-       | (set["server-alias"] // [])[:20][] | {alias: ., host: $claim.host, namespace: ($claim | namespace), ingress: $claim.ingress, $number} ]
+       | (set["server-alias"] // [])[:20][] | {alias: ascii_downcase, host: $claim.host, namespace: ($claim | namespace), ingress: $claim.ingress, $number} ]
      | group_by(.alias) | map(select($taken[.[0].alias] | not)[0]) | sort_by(.number) | within_most($paths)) as {$aliases, $beyond}
   | ([$aliases[] | {("\(.namespace)/\(.host)"): [.alias]}] | reduce .[] as $entry ({}; ($entry | keys[0]) as $key | .[$key] += $entry[$key])) as $aliases_of
   | ([$aliases[] | {(.alias): true}] | add // {}) as $is_alias
   | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: other_host}
        | select(($taken[.host] or $is_alias[.host]) | not) ]
      | group_by(.host) | map(.[0])) as $moved
+  | ($all | map(if .options and (set | redirects) then .moves = .options else . end)) as $all
   | $all
     + [ $all[] | select(.ingress) | . as $claim | $aliases_of["\(namespace)/\(.host)"][]? | $claim + {host: .} ]
     + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix"} ]
@@ -55,4 +66,13 @@ def location:
     + ( (if $set["temporal-redirect"] then {to: $set["temporal-redirect"], code: ($set["temporal-redirect-code"] // 302)}
          elif $set["permanent-redirect"] then {to: $set["permanent-redirect"], code: ($set["permanent-redirect-code"] // 301)}
          else null end) as $redirect
-        | if $redirect then "return \($redirect.code) \"\(if $redirect.to | startswith("/") then $origin else "" end)\($redirect.to)\"; " else "" end );
+        | if $redirect then "return \($redirect.code) \"\(if $redirect.to | startswith("/") then $origin else "" end)\($redirect.to)\"; " else "" end )
+    + (if .redirect and $set["use-port-in-redirects"] then "if ($is_insecure) { return 308 https://$host:443$request_uri; } " else "" end);
+
+# input: model / output: the same with the redirects of locations that no pod serves
+def model:
+  .options as $options
+  | .servers |= map(.locations |= map(
+      if .moves and (.reason | IN("NoReadyEndpoints", "ServiceNotFound", "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed")) then
+        .directives = ({set: $options[.moves - 1]} + . | location)
+      else . end));

@@ -4,6 +4,9 @@
 # become expressions, too, and they stand in the order of the model: the longest path first, as ingress-nginx has it.
 # Before them come the Exact paths that end with "/": beside `location = /x/`, nginx would redirect /x of its own accord,
 # and a block against that (templates/nginx.jq) would take /x from the expression that it matches, and from what protects it.
+#
+# Where namespaces share a host, a long expression of a guest, such as /.*(aaaaaa)?, must not come before what the owner
+# has, or has closed. So it counts there as long as what is literal at its beginning: as a Prefix path of the guest would.
 include "expressions";
 include "quoting";
 
@@ -23,36 +26,61 @@ def pattern:
 def is_exact_folder: .pathType == "Exact" and .path != "/" and (.path | endswith("/"));
 
 # input: a location of a server with regular expressions / output: it with .head, which is what its block begins with
-def with_head:
+def with_head($guests):
   if .pathType == "RegularExpression" then .head = "~* \"\(pattern)\""
-  elif .pathType == "Prefix" and .path != "/" then .head = "~ \"\(pattern)\""
+  elif .pathType == "Prefix" and (.path != "/" or $guests) then .head = "~ \"\(if .path == "/" then "^/" else pattern end)\""
   elif is_exact_folder then .head = "~ \"^\(.path | escaped)\\z\""
   else .
   end;
 
+# input: [answered claim, the oldest Ingress first] / output: the same, with .guest for the expressions of those who do not own the host
+def claims($context):
+  def namespace: .ingress | split("/")[0];
+  (reduce (.[] | select(.ingress)) as $claim ({}; .[$claim.host] //= ($claim | namespace))) as $owners
+  | map(if .pathType == "RegularExpression" and namespace != $owners[.host] then .guest = true else . end);
+
 # input: a location / output: it with .rewrite, which comes last, as nginx runs no `if` or `set` after `break`
+#
+# The path of the rule itself as the target rewrites nothing, as in ingress-nginx: path / with rewrite-target: / is common.
 def with_rewrite($options):
   ($options[(.options // 0) - 1]["rewrite-target"]? // null) as $target
-  | if .options and $target and (.pathType | IN("RegularExpression", "Exact")) then
+  | if .options and $target and $target != .path and (.pathType | IN("RegularExpression", "Exact")) then
       .rewrite = "rewrite \"\(if .pathType == "Exact" then "" else "(?i)" end)\(pattern)\" \"\($target)\" break; "
     else .
     end;
 
-# input: [location] of a server / output: a location for paths that are too long for one of its expressions
+# input: [location] / output: the longest path for which all their expressions together are not too expensive
+def longest: [.[].path | weighed.steps[]] | longest_path;
+
+# input: [location] of a server / output: a location for paths that are too long for the owner's expressions
 #
 # It answers them itself: they must not fall through to a path that is less protected.
 def too_long:
-  [.[] | select(.pathType == "RegularExpression").path | expression.longest] | min
-  | select(. < 16384)
+  [.[] | select(.pathType == "RegularExpression" and (.guest | not))] | longest
+  | select(. < 16383)
   | "    location ~ \"(?s)^.{\(. + 1)}\" { return 414 \"A path of more than \(.) characters is not matched with the regular expressions of this host.\\n\"; }";
+
+# input: [location] of a server / output: the same; before each expression of a guest, a location for what is too long for that one
+def with_guests:
+  ([.[] | select(.guest)] | longest) as $longest
+  | sort_by(if .guest then 0.5 - (.path | weighed.head) else -(.path | length) end)
+  | if $longest >= 16383 then .
+    else
+      map(if .guest then
+          (.path | weighed.head as $characters | ltrimstr("^")[:$characters]) as $literal
+          | {path, pathType, ingress, status: 414, message: "A path of more than \($longest) characters is not matched with it",
+             head: "~* \"(?s)^\($literal).{\([0, $longest + 1 - ($literal | length)] | max)}\""}, .
+        else . end)
+    end;
 
 # input: model / output: the same
 def model:
   .options as $options
   | .servers |= map(
       if any(.locations[]; .pathType == "RegularExpression") then
-        .lines += [.locations | too_long]
-        | .locations |= (map(select(is_exact_folder)) + map(select(is_exact_folder | not)) | map(with_head))
+        any(.locations[]; .guest) as $guests
+        | .lines += [.locations | too_long]
+        | .locations |= (map(with_head($guests)) | map(select(is_exact_folder)) + (map(select(is_exact_folder | not)) | if $guests then with_guests else . end))
       else .
       end
       | .locations |= map(with_rewrite($options)));
