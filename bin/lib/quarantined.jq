@@ -8,7 +8,7 @@ include "ownership";
 # /admin would for /admin/users, but not for /administrator
 def answers_for($other):
   .path as $path
-  | any(.pathType, $other.pathType; IN("Default", "RegularExpression")) or ($other.path | rtrimstr("/") + "/" | startswith($path | rtrimstr("/") + "/"));
+  | .pathType == "Default" or any(.pathType, $other.pathType; . == "RegularExpression") or ($other.path | rtrimstr("/") + "/" | startswith($path | rtrimstr("/") + "/"));
 
 # input: a claim / output: the same; closed if it would answer in the place of one of $shut, claims of the same host
 def closed_in_place_of($shut):
@@ -25,5 +25,5 @@ def closed_in_place_of($shut):
 def without_quarantined($is_quarantined):
   map(select($is_quarantined[.ingress // ""])) as $quarantined
   | if $quarantined == [] then .
-    else . - $quarantined | map(closed_in_place_of([$quarantined[] | select(.protections)]))
+    else . - $quarantined | map(closed_in_place_of([$quarantined[] | select(.protections and (.upstream or .status))]))
     end;
