@@ -21,6 +21,7 @@ import "features/rates" as rates;
 import "features/redirects" as redirects;
 import "features/rewrite" as rewrite;
 import "features/satisfy" as satisfy;
+include "claims";
 include "named";
 include "header-values";
 include "network-lists";

@@ -40,11 +40,6 @@ def uses($of):
 # input: {certificate: "namespace/name", use} / output: its key; a pair has none but the name, since Secrets for spec.tls are pairs
 def key_of_use: if (.use // "pair") == "pair" then .certificate else "\(.use) \(.certificate)" end;
 
-# input: an answered claim / output: the same, closed
-def closed($why):
-  del(.upstream, .service, .port, .protocol, .also, .balance)
-  + {status: 503, reason: "ProtectionNotAvailable", message: "closed, because its protection is not available here: \($why)"};
-
 # input: what an annotation of an Ingress of namespace $of names / output: the line of the snapshot about it, {file, ...}; or
 # {reason, message}, where the message names the Secret. For headers, it is a ConfigMap, and the line is {headers, ...}
 def secret($use; $of; $secrets):

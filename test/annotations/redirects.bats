@@ -36,7 +36,7 @@ moved() { # HOST PATH [CURL_OPTION...]
   assert_equal '301 http://a.example' "$(moved four.example /)"
   for code in 300 304 305 306 309; do assert_equal '302 http://a.example' "$(moved "code-$code.example" /)"; done
   assert_equal 9 "$(problems | grep -c ^AnnotationRefused)"
-  assert_contains "$(problems)" 'AnnotationRefused: e2e/code: the annotation permanent-redirect-code is "200", and possible are 301, 302, 303, 307 and 308'
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/code: the annotation permanent-redirect-code is "200"; allowed: 301, 302, 303, 307 and 308'
 }
 
 # bats test_tags=cluster

@@ -5,13 +5,14 @@
 # session-cookie-name, -path, -domain, -max-age, -expires, -secure, -samesite and -conditional-samesite-none are the
 # cookie's attributes; session-cookie-change-on-failure changes nothing, since a pod that fails is replaced by the next
 # one for as long as it fails.
+include "claims";
 include "quoting";
 
 # input: [answered claim] / output: the same; those with affinity have upstreams of their own
 def claims($context):
   map(
-    if .upstream and .options and $context.options[.options - 1].affinity then
-      if $context.options[.options - 1]["affinity-mode"] == "persistent" then .upstream += ".persistent" | .balance = {sticky: "persistent"}
+    if .upstream and annotations($context.options).affinity then
+      if annotations($context.options)["affinity-mode"] == "persistent" then .upstream += ".persistent" | .balance = {sticky: "persistent"}
       else .upstream += ".sticky" | .balance = {sticky: "balanced"}
       end
     else . end);

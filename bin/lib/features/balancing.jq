@@ -5,6 +5,7 @@
 # divided into subsets of upstream-hash-by-subset-size, of which each has an upstream. load-balance: ewma is nginx's nearest to it, the pod with the fewest open requests.
 # service-upstream: true asks for the Service's own address instead of those of its pods. Here requests always go to the
 # pods, as kube-proxy's would, so it changes nothing. With affinity, these do not count.
+include "claims";
 
 # input: {annotation: value} / output: what the upstream needs for it, or null
 #
@@ -24,12 +25,10 @@ def most_read: 20;
 # input: {annotation: value} / output: the headers, cookies and arguments that it reads
 def read: .["upstream-hash-by"] // "" | [scan("(?:http|cookie|arg)_[a-z0-9_]+")] | unique;
 
-def namespace: .ingress | split("/")[0];
-
 # input: [answered claim, the oldest Ingress first] / output: {"namespace": {name: true, ...}}: the first that are read
 def first_read($read):
   reduce (.[] | select(.options and .upstream and $read[.options - 1] != [])) as $claim ({};
-    ($claim | namespace) as $of
+    ($claim | own_namespace) as $of
     | reduce $read[$claim.options - 1][] as $name (.; if .[$of] | length < most_read then .[$of][$name] = true else . end));
 
 # input: [answered claim] / output: the same; those that want another balancing have upstreams of their own
@@ -38,13 +37,13 @@ def first_read($read):
 def claims($context):
   [$context.options[] | read] as $read
   | first_read($read) as $possible
-  | def is_too_much: .upstream and .options and (namespace as $of | any($read[.options - 1][]; $possible[$of][.] | not));
+  | def is_too_much: .upstream and .options and (own_namespace as $of | any($read[.options - 1][]; $possible[$of][.] | not));
   . + [ [.[] | select(is_too_much).ingress] | unique[]
       | {problem: {ingress: ., reason: "LimitExceeded",
           message: "upstream-hash-by has no effect: those of its namespace read more than \(most_read) different headers, cookies and arguments"}} ]
   | map(
     if .upstream and .options and (.balance | not) and (is_too_much | not) then
-      ($context.options[.options - 1] | wanted) as $wanted
+      (annotations($context.options) | wanted) as $wanted
       | if $wanted.hash then .upstream += ".hash-\($wanted.hash | gsub("(?<sign>[^a-z0-9_])"; "-\(.sign | explode[0])-"))\(if $wanted.subset then ".subset-\($wanted.subset)" else "" end)" | .balance = $wanted
         elif $wanted then .upstream += ".least-conn" | .balance = $wanted
         else .

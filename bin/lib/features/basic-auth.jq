@@ -5,6 +5,7 @@
 #
 # The pod does not get the password: nginx has compared it, and sends no header Authorization, unless auth-response-headers
 # has one of the authentication service (external-auth.jq).
+include "claims";
 include "named";
 include "quoting";
 
@@ -12,7 +13,7 @@ include "quoting";
 def claims($context):
   map(
     if .options and .upstream then
-      ($context.options[.options - 1]) as $set
+      annotations($context.options) as $set
       | (.ingress | split("/")[0]) as $of
       | if [$set["auth-type", "auth-secret", "auth-secret-type", "auth-realm"]] == [null, null, null, null] then .
         elif $set["auth-type"] == null then closed("auth-secret and auth-realm need auth-type: basic")
@@ -47,7 +48,7 @@ def model:
         "    \"\" $http_authorization;",
         "  }",
         ( select(.says_authorization | not)
-          | ("proxy", ("grpc" | select(any($logins[]; .protocol // "" | startswith("GRPC")))))
+          | ("proxy", ("grpc" | select(any($logins[]; speaks_grpc))))
           | "  \(.)_set_header Authorization $sent_authorization;" ),
         "" ]
     end;

@@ -4,6 +4,7 @@
 # nginx holds data for slow senders and slow readers, and all Ingresses share its memory. So a request
 # holds at most 1 MiB of a body, and an answer at most 1 MiB in its buffers. nginx rejects sizes that do not fit together
 # (ngx_http_upstream.c: proxy_busy_buffers_size and proxy_max_temp_file_size): here they are made to fit.
+include "claims";
 
 def most: 1048576;
 
@@ -45,7 +46,7 @@ def answer_directives:
 
 # input: a location / output: its directives. gRPC passes on byte by byte, always.
 def location:
-  if .protocol // "" | startswith("GRPC") then
+  if speaks_grpc then
     .set | if .["proxy-buffer-size"] then "grpc_buffer_size \(.["proxy-buffer-size"]); " else "" end
   else .set | request_directives + answer_directives
   end;

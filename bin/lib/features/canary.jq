@@ -8,10 +8,8 @@
 # All else is the main Ingress's: what protects its path protects the canary too, and its annotations count. A client that
 # has a session (affinity.jq) stays where it is, unless affinity-canary-behavior is legacy. A canary without a main
 # Ingress, or without ready pods, gets nothing. So does one that asks for protection that the main Ingress does not have.
+include "claims";
 include "quoting";
-
-# input: an answered claim / output: the annotations of its Ingress
-def set($context): if .options then $context.options[.options - 1] else {} end;
 
 # input: a claim / output: names of annotations that protect it, and for which it has not what $own has
 #
@@ -52,8 +50,8 @@ def pattern:
 # input: a main claim / output: the same with its canary, and problems of the canaries; $canaries are those of its place
 def with_canary($canaries; $context; has_pods):
   $canaries[0] as $canary
-  | ($canary | set($context)) as $set
-  | set($context) as $own
+  | ($canary | annotations($context.options)) as $set
+  | annotations($context.options) as $own
   | ($canary | lacking($set; $own)) as $missing
   | (if .status or $canary.status or $missing != [] or $context.quarantined[$canary.ingress] then .
      else .canary = ($canary | {ingress, service, port: .port.port, $set})
@@ -72,7 +70,7 @@ def with_canary($canaries; $context; has_pods):
 def claims($context; has_pods):
   def place: [.host, .path, .pathType, (.ingress | split("/")[0])] | tojson;
   def asks: .ingress and (.problem | not) and (.service or .status);
-  def is_canary: .ingress and (.problem | not) and set($context).canary;
+  def is_canary: .ingress and (.problem | not) and annotations($context.options).canary;
   ([.[] | select(is_canary and asks)] | group_by(place) | map({(.[0] | place): .}) | add // {}) as $canaries
   | if any(.[]; is_canary) | not then .
     else

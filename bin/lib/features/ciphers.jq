@@ -2,6 +2,7 @@
 #
 # A client names the host before a cipher is chosen, so these are for a whole host: those of its oldest Ingress that asks.
 # nginx reads them only in a server with certificate lines of its own.
+include "claims";
 include "quoting";
 
 # input: {annotation: value} / output: what it says about ciphers, or null
@@ -10,7 +11,7 @@ def wanted: with_entries(select(.key | IN("ssl-ciphers", "ssl-prefer-server-ciph
 # input: [answered claim, the oldest Ingress first] / output: the same; .ciphers says what counts for the host
 def claims($context):
   def place: "\(.host) \(.ingress // "" | split("/")[0])";
-  def own: if .ingress and .options and .upstream then $context.options[.options - 1] | wanted else null end;
+  def own: if .ingress and .options and .upstream then annotations($context.options) | wanted else null end;
   def problem($why): {problem: {ingress, reason: "AnnotationRefused", message: "ssl-ciphers and ssl-prefer-server-ciphers have no effect: \($why)"}};
   (reduce (.[] | select(own)) as $claim ({}; ($claim | place) as $place | .[$place] //= ($claim | {ingress, set: own}))) as $first
   | . + [ .[] | select(own)

@@ -8,6 +8,7 @@
 #
 # Over plain HTTP, nobody gets in. Nor does a request whose Host is not the one of its handshake: nginx answers 421, or
 # knows of no certificate.
+include "claims";
 include "allow";
 include "named";
 include "quoting";
@@ -52,13 +53,12 @@ def firsts($owners; $quarantined):
 
 # input: [answered claim, the oldest Ingress first] / output: the same; .client says by which authority clients are verified
 def claims($context):
-  def set: if .options then $context.options[.options - 1] else {} end;
   owners as $owners
   | map(
       if .ingress == null or .problem then .
-      elif any(set | keys[]; startswith("auth-tls-")) then
+      elif any(annotations($context.options) | keys[]; startswith("auth-tls-")) then
         . as $claim
-        | .asked = (set | client($claim.ingress | split("/")[0]; $claim.host; $context.secrets))
+        | .asked = (annotations($context.options) | client($claim | own_namespace; $claim.host; $context.secrets))
       elif .status and any(.protections[]?; startswith("auth-tls-")) then .asked = {closed: "it is closed"}
       else .
       end)
@@ -75,7 +75,7 @@ def claims($context):
             closed("clients of host \(.host) are verified by the authority or the depth of Ingress \($first.ingress), which is older")
           else closed("host \(.host) belongs to namespace \($owners[.host]), and none of its Ingresses has clients verified by this authority")
           end
-        elif .ingress == null or .problem or $first == null or set["auth-tls-verify-client"] == "off" then .
+        elif .ingress == null or .problem or $first == null or annotations($context.options)["auth-tls-verify-client"] == "off" then .
         elif $first.closed then
           if .upstream then closed("clients of host \(.host) need a certificate, because Ingress \($first.ingress) says so, which cannot be given: \($first.closed)") else . end
         else .client = ($first | {authority, depth, options}) # whose options count here
@@ -141,5 +141,5 @@ def model:
       end)
   | [.servers[].locations[] | select(.client and .upstream)] as $asking
   | .lines += [
-      ("proxy" | select($asking != [])), ("grpc" | select(any($asking[]; .protocol // "" | startswith("GRPC"))))
+      ("proxy" | select($asking != [])), ("grpc" | select(any($asking[]; speaks_grpc)))
       | "  \(.)_set_header \("ssl-client-verify $client_verify", "ssl-client-subject-dn $client_subject", "ssl-client-issuer-dn $client_issuer", "ssl-client-cert $client_certificate");"];

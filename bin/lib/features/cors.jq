@@ -5,6 +5,7 @@
 # of its own would lose Strict-Transport-Security. What the pod says about it is dropped, since browsers take only one.
 # Which origin is allowed, one map says for all lists. "https://*.a.example" stands there as it is, and the origin's first
 # label is made a "*" before it is looked up: no expression comes from an Ingress, and many lists are as fast as one.
+include "claims";
 include "quoting";
 
 # input: {annotation: value} / output: [origin], "*" for all; null without CORS
@@ -71,5 +72,5 @@ def model:
 
 # input: a location / output: its directives
 def location:
-  (if .protocol // "" | startswith("GRPC") then "grpc" else "proxy" end) as $kind
+  kind as $kind
   | .set.cors[$kind] // "";

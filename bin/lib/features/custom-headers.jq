@@ -5,6 +5,7 @@
 # level, for a location with an add_header of its own would lose all others: a location says by a number which ConfigMap
 # counts, and one map for each header knows its value. So nginx looks up each of them for everybody's answers (20 take it
 # a microsecond), and what one namespace may have of them is bounded.
+include "claims";
 include "named";
 include "header-values";
 include "quoting";
@@ -30,7 +31,7 @@ def too_much($annotation):
 #
 # Without a Service, it may have a default backend (errors.jq).
 def wanted($annotation; $context):
-  (if .options then $context.options[.options - 1] else {} end) as $set
+  annotations($context.options) as $set
   | select(.upstream or (.status and $set["default-backend"]))
   | $set[$annotation] | values;
 
@@ -57,7 +58,7 @@ def with_headers($kind; $context):
 def claims($context):
   reduce kinds as $kind (.; with_headers($kind; $context))
   | map(
-      if .question_headers and .upstream and ($context.options[.options - 1]["auth-url"] == null) then
+      if .question_headers and .upstream and (annotations($context.options)["auth-url"] == null) then
         closed("auth-proxy-set-headers needs auth-url, which says who is asked")
       else . end);
 
@@ -106,6 +107,6 @@ def model:
 
 # input: a location / output: its directives
 def location:
-  (if .protocol // "" | startswith("GRPC") then "grpc" else "proxy" end) as $kind
+  kind as $kind
   | (if .answer_headers then "set $answer_headers \(.answer_headers.number); " + ([.answer_headers.variables | keys[] | "\($kind)_hide_header \(.); "] | add // "") else "" end)
     + (if .question_headers then "set $question_headers \(.question_headers.number); " else "" end);

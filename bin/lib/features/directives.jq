@@ -1,6 +1,7 @@
 # Annotations that are one directive: the rows of annotations.json that name one.
 #
 # Their types have only values that need no quotes, or `string` quotes them.
+include "claims";
 include "quoting";
 import "annotations" as $table;
 
@@ -14,7 +15,7 @@ def argument($row):
 
 # input: a location / output: its directives; pods that speak gRPC have others of the same meaning
 def location:
-  (.protocol // "" | startswith("GRPC")) as $grpc
+  speaks_grpc as $grpc
   | [ .set | to_entries[]
       | .value as $value
       | $table[0][.key] as $row

@@ -7,6 +7,7 @@
 # way to the default backend nginx no longer knows the code, so the name of the location carries it.
 # nginx cannot send a body twice: if a pod got it, the default backend gets none. A body not yet read goes to the
 # default backend.
+include "claims";
 include "quoting";
 
 # input: the digest of a Service / output: its first port, by name if it has one; nothing if it has none
@@ -25,13 +26,13 @@ def default_backend($name; $services; answer):
 # A login is looked for only where a Service is found (basic-auth.jq and others say `.upstream`). So without one, a path
 # that needs a login stays an error: a default backend would answer everybody.
 def claims($context; answer):
-  def wanted: if .options then $context.options[.options - 1] | .["default-backend"], .["custom-http-errors"] else null, null end;
+  def wanted: annotations($context.options) | .["default-backend"], .["custom-http-errors"];
   map(
     [wanted] as [$name, $codes]
     | if $name then
         default_backend($name; $context.services; answer) as $backend
         | if $backend.upstream then
-            if .upstream == null and .status and ($context.options[.options - 1] | any(keys[]; startswith("auth-"))) then
+            if .upstream == null and .status and (annotations($context.options) | any(keys[]; startswith("auth-"))) then
               ., {problem: {ingress, reason: "AnnotationRefused", message: "default-backend does not answer for a Service that cannot be found, because the path needs a login"}}
             else
               .also += [$backend]
@@ -129,7 +130,7 @@ def location:
     (.ingress | split("/")) as [$namespace, $ingress]
     | {$namespace, $ingress, service: (.fallback.service | split("/")[1] // ""), port: "\(.fallback.port // "")"} as $told
     | .fallback.upstream as $backend
-    | (if .protocol // "" | startswith("GRPC") then "grpc" else "proxy" end) as $kind
+    | kind as $kind
     | (.set | codes) as $codes
     | (if .falls_back then "set $x_code 503; " else "" end)
       + (if .falls_back or $codes != [] then [told as $word | "set $its_\($word) \($told[$word] | string); "] | add else "" end)

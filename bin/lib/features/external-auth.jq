@@ -19,15 +19,13 @@
 # Subrequests share the variables that `set` makes: $asks is the number of the options, and tells the maps of the http
 # block whom a request is for. (A map that comes later in nginx.conf replaces one of the same name: so $sign_in and
 # $what_failed of templates/answers.conf.template, and what lib/frame.bash says of headers.)
+include "claims";
 include "allow";
 include "quoting";
 import "features/dropped-headers" as $dropped;
 
 # output: the name of an Ingress's, Service's namespace: "demo/apple" => "demo"
 def namespace: split("/")[0];
-
-# input: a claim or location / output: its {annotation: value}; $options are those of the model
-def annotations($options): if .options then $options[.options - 1] else {} end;
 
 # --- answers that are kept
 
@@ -131,11 +129,6 @@ def target($claim; $context; $addresses; $hosts; answer):
       {wrong: "\($url.host | quoted) is neither a host with rules of namespace \($namespaces[0]), nor a Service there or in SHARED_NAMESPACES, such as http://auth.\($namespaces[0]).svc.cluster.local"}
     end;
 
-# input: a claim / output: the same, closed
-def closed($why):
-  del(.upstream, .service, .port, .also)
-  + {status: 503, reason: "ProtectionNotAvailable", message: "closed, because its protection is not available here: \($why)"};
-
 # How many different names auth-response-headers of one namespace may have: each is one more header for nginx to think of
 # with every request, whoever's it is.
 def most_names: 20;
@@ -190,9 +183,6 @@ def claims($context; answer):
         end);
 
 # --- model
-
-# input: a location / output: whether its pods speak gRPC
-def speaks_grpc: .protocol // "" | startswith("GRPC");
 
 # input: [location], in match order / output: the one that serves $path
 #

@@ -8,6 +8,7 @@
 # nginx answers a copy as a request within the request, and both share their variables: what differs is $uri. So the Host
 # of copies is in a map by that, which is `volatile`: it is read again each time. (A `proxy_set_header` for each copy, or
 # an `if`, would cost nginx 8 kB for each host.)
+include "claims";
 include "quoting";
 
 # input: mirror-target / output: {service, namespace, port, protocol, host, uri}, or nothing if it names no Service of the cluster
@@ -31,7 +32,7 @@ def with_mirror($set; $context; answer; has_pods):
   | ([.ingress | split("/")[0]] + ($context.shared // [])) as $namespaces
   | if $targets == [] or ($namespaces | index($targets[0].namespace) | not) then
       ., problem("AnnotationRefused"; "mirror-target must be a Service of the same namespace, such as http://SERVICE.\($namespaces[0]).svc$request_uri")
-    elif .protocol // "" | startswith("GRPC") then
+    elif speaks_grpc then
       ., problem("AnnotationRefused"; "the pods speak gRPC")
     else
       $targets[0] as $target
@@ -47,7 +48,7 @@ def with_mirror($set; $context; answer; has_pods):
 # input: [answered claim] / output: the same with what is mirrored in .mirror
 def claims($context; answer; has_pods):
   [ .[]
-    | (if .options then $context.options[.options - 1] else {} end) as $set
+    | annotations($context.options) as $set
     | if .upstream and $set["mirror-target"] then with_mirror($set; $context; answer; has_pods) else . end ];
 
 # input: {uri, protocol, host, upstream, body, number} / output: the location that sends the copies

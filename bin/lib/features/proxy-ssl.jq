@@ -3,6 +3,7 @@
 #
 # nginx sends a request through any idle connection that it has to a pod, and then verifies nothing. So Ingresses with
 # other options have upstreams of their own, each with its own connections.
+include "claims";
 include "named";
 include "quoting";
 

@@ -9,6 +9,7 @@
 #   a zone is full. The later namespaces share one.
 #
 # A zone keeps its rate and size as long as nginx runs, whatever a new configuration says, so its name tells both.
+include "claims";
 include "network-lists";
 include "quoting";
 
@@ -16,8 +17,6 @@ def zone_size: "2m"; # some 16,000 clients
 def most_rates: 50;
 def own_zone_size: "512k"; # some 4,000 clients with requests at the same time
 def most_own_zones: 50;
-
-def namespace: .ingress | split("/")[0];
 
 # input: {annotation: value} / output: for each rate, the name of its zone, its text, and how much a client may be ahead
 def rates:
@@ -29,23 +28,18 @@ def rates:
 
 def is_counted: ([rates] != []) or (.["limit-connections"] // 0) > 0;
 
-# input: an answered claim / output: it, closed
-def closed($why):
-  del(.upstream, .service, .port, .protocol, .also, .balance, .options)
-  + {status: 503, reason: "ProtectionNotAvailable", message: "closed, because its protection is not available here: \($why)"};
-
 # input: [answered claim, the oldest Ingress first] / output: {"zone": true, ...}: those that there can be
 #
 # Each namespace has its first rate before any has its second: however many one asks for, the others have theirs.
 def possible_rates($zones):
   reduce (.[] | select(.options and $zones[.options - 1] != [])) as $claim ({};
-    ($claim | namespace) as $of | .[$of] += $zones[$claim.options - 1] - (.[$of] // []))
+    ($claim | own_namespace) as $of | .[$of] += $zones[$claim.options - 1] - (.[$of] // []))
   | [to_entries[] | .value | to_entries[]] | sort_by(.key)
   | reduce .[].value as $zone ({}; if .[$zone] == null and length < most_rates then .[$zone] = true else . end);
 
 # input: [answered claim, the oldest Ingress first] / output: {"namespace": name of the zone for limit-connections, ...}
 def connection_zones($options):
-  reduce (.[] | select(.options and ($options[.options - 1]["limit-connections"] // 0) > 0) | namespace) as $of ({};
+  reduce (.[] | select(.options and ($options[.options - 1]["limit-connections"] // 0) > 0) | own_namespace) as $of ({};
     if .[$of] then . elif length < most_own_zones then .[$of] = "connections_\($of)_\(own_zone_size)" else .[$of] = "connections_\(zone_size)" end);
 
 # input: [answered claim, the oldest Ingress first] / output: the same; closed are those that cannot be limited
@@ -56,8 +50,8 @@ def claims($context):
   | map(
       if .options == null then .
       elif any($zones[.options - 1][]; $is_possible[.] | not) then closed("Ingresses have \(most_rates) different values of limit-rps and limit-rpm already, and its namespace has its share of them")
-      elif (.protocol // "" | startswith("GRPC")) and ($context.options[.options - 1]["limit-rate"] // 0) > 0 then closed("limit-rate is not possible with gRPC")
-      elif ($context.options[.options - 1]["limit-connections"] // 0) > 0 then .connections = $connections[namespace]
+      elif speaks_grpc and (annotations($context.options)["limit-rate"] // 0) > 0 then closed("limit-rate is not possible with gRPC")
+      elif (annotations($context.options)["limit-connections"] // 0) > 0 then .connections = $connections[own_namespace]
       else .
       end);
 

@@ -2,6 +2,7 @@
 #
 # A redirect needs no pod. So it counts also where the Service does not exist or has no ready endpoint: the claim keeps
 # the number of its options in .moves, of which `model` makes the redirect.
+include "claims";
 
 # input: claim / output: the host that from-to-www-redirect adds: www.a => a, a => www.a; nothing for wildcards and any host
 def other_host:
@@ -35,14 +36,13 @@ def redirects:
 #
 # An alias serves what its host serves, as far as that is of the same namespace.
 def claims($context):
-  def namespace: .ingress | split("/")[0];
-  def set: $context.options[.options - 1];
+  def set: annotations($context.options);
   . as $all
   | ([.[] | {(.host): true}] | add // {}) as $taken
-  | (reduce ($all[] | select(.ingress)) as $claim ({}; .["\($claim | namespace)/\($claim.host)"] += 1)) as $paths
+  | (reduce ($all[] | select(.ingress)) as $claim ({}; .["\($claim | own_namespace)/\($claim.host)"] += 1)) as $paths
   | ([ $all | to_entries[] | .key as $number | .value | select(.options)
        | . as $claim
-       | (set["server-alias"] // [])[:20][] | {alias: ascii_downcase, host: $claim.host, namespace: ($claim | namespace), ingress: $claim.ingress, $number} ]
+       | (set["server-alias"] // [])[:20][] | {alias: ascii_downcase, host: $claim.host, namespace: ($claim | own_namespace), ingress: $claim.ingress, $number} ]
      | group_by(.alias) | map(select($taken[.[0].alias] | not)[0]) | sort_by(.number) | within_most($paths)) as {$aliases, $beyond}
   | ([$aliases[] | {("\(.namespace)/\(.host)"): [.alias]}] | reduce .[] as $entry ({}; ($entry | keys[0]) as $key | .[$key] += $entry[$key])) as $aliases_of
   | ([$aliases[] | {(.alias): true}] | add // {}) as $is_alias
@@ -51,7 +51,7 @@ def claims($context):
      | group_by(.host) | map(.[0])) as $moved
   | ($all | map(if .options and (set | redirects) then .moves = .options else . end)) as $all
   | $all
-    + [ $all[] | select(.ingress) | . as $claim | $aliases_of["\(namespace)/\(.host)"][]? | $claim + {host: .} ]
+    + [ $all[] | select(.ingress) | . as $claim | $aliases_of["\(own_namespace)/\(.host)"][]? | $claim + {host: .} ]
     + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix"} ]
     + [ $beyond | keys[] | {problem: {ingress: ., reason: "LimitExceeded",
         message: "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths"}} ];

@@ -7,6 +7,7 @@
 #
 # Where namespaces share a host, a long expression of a guest, such as /.*(aaaaaa)?, must not come before what the owner
 # has, or has closed. So it counts there as long as what is literal at its beginning: as a Prefix path of the guest would.
+include "claims";
 include "expressions";
 include "quoting";
 
@@ -35,9 +36,8 @@ def with_head($guests):
 
 # input: [answered claim, the oldest Ingress first] / output: the same, with .guest for the expressions of those who do not own the host
 def claims($context):
-  def namespace: .ingress | split("/")[0];
-  (reduce (.[] | select(.ingress)) as $claim ({}; .[$claim.host] //= ($claim | namespace))) as $owners
-  | map(if .pathType == "RegularExpression" and namespace != $owners[.host] then .guest = true else . end);
+  (reduce (.[] | select(.ingress)) as $claim ({}; .[$claim.host] //= ($claim | own_namespace))) as $owners
+  | map(if .pathType == "RegularExpression" and own_namespace != $owners[.host] then .guest = true else . end);
 
 # input: a location / output: it with .rewrite, which comes last, as nginx runs no `if` or `set` after `break`
 #

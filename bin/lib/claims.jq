@@ -1,0 +1,18 @@
+# What the features ask of a claim or a location, and how they close one.
+
+# input: a claim or location / output: the namespace of its Ingress
+def own_namespace: .ingress | split("/")[0];
+
+# input: a claim or location / output: the {annotation: value} of its Ingress; $options are the context's or the model's
+def annotations($options): if .options then $options[.options - 1] else {} end;
+
+# input: a claim or location / output: whether its pods speak gRPC, for which nginx has directives of their own
+def speaks_grpc: .protocol // "" | startswith("GRPC");
+
+# input: a claim or location / output: the word with which nginx's directives for its pods begin
+def kind: if speaks_grpc then "grpc" else "proxy" end;
+
+# input: an answered claim / output: the same, closed
+def closed($why):
+  del(.upstream, .service, .port, .protocol, .also, .balance)
+  + {status: 503, reason: "ProtectionNotAvailable", message: "closed, because its protection is not available here: \($why)"};
