@@ -16,8 +16,10 @@ setup_suite() {
   # shellcheck source=/dev/null # made by the program
   source <("$root/test/kind/kind" env)
   export PATH
+  interrupted=''
   lose_patience
   start_demo
+  [[ -z $interrupted ]] || was_up='' # the cluster that the interruptions left is ours
   join_cluster
   export CONTAINER_PROGRAM TLS_ADDRESS
   TLS_ADDRESS=$(kind_tls_address)
@@ -27,6 +29,7 @@ setup_suite() {
 # The demo that is tested was interrupted twice: while the cluster was made, and while the image was loaded.
 lose_patience() {
   if ! "$root/test/demo/demo" urls >/dev/null 2>&1; then
+    interrupted=yes
     interrupt_demo_when node_is_there
     interrupt_demo_when image_is_being_loaded
   fi
