@@ -4,7 +4,7 @@
 RENDER = kubectl kustomize manifests/$(or $(VARIANT),base) | sed 's|image: bash-ingress:dev$$|image: $(or $(IMAGE),bash-ingress:dev)|'
 
 .DEFAULT_GOAL := help
-.PHONY: demo demo-down test test-unit test-e2e test-kind test-faults lint update-golden image deploy release-manifest cluster-up cluster-down conformance bench bench-quick help
+.PHONY: demo demo-down test test-unit test-e2e test-kind test-nodes test-faults lint update-golden image deploy release-manifest cluster-up cluster-down conformance bench bench-quick help
 
 demo: ## start a cluster with the controller and two applications, and show what to try
 	test/demo/demo up
@@ -23,6 +23,9 @@ test-e2e: ## run the real image in a real cluster (CLUSTER=kind|minikube|embedde
 
 test-kind: ## run what another cluster can break on a real kind cluster, also without Docker
 	test/run kind
+
+test-nodes: ## what clients lose when a node is drained or dies, behind a balancer, on a kind cluster with three nodes
+	test/run nodes
 
 test-faults: ## the faults among them, as long as they may last
 	FAULTS=long test/run faults

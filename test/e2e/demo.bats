@@ -27,7 +27,6 @@ teardown() { common_teardown; }
   assert_contains "$output" 'server_name "fruit.example";'
 }
 
-# bats test_tags=kind
 @test "the commands that the README shows for the cluster work" {
   cd "$root"
   readme_commands e2e >"$BATS_TEST_TMPDIR/commands"

@@ -1,5 +1,8 @@
 load helpers
-teardown() { common_teardown; }
+teardown() {
+  [[ -z ${scaled-} ]] || kubectl -n e2e scale deployment/backend --replicas 2 # all other tests need it
+  common_teardown
+}
 
 # bats test_tags=kind
 @test "an Ingress is served within seconds, its change is followed, and it ends with the object" {
@@ -82,6 +85,7 @@ SLICE
   create_ingress scale 'scale.example/=backend:80'
   wait_for 10 always_status 200 scale.example /
   assert_equal 2 "$(pods_that_answer scale.example)"
+  scaled=yes
   kubectl -n e2e scale deployment/backend --replicas 10
   kubectl -n e2e rollout status deployment/backend --timeout 60s
   wait_for_equal 20 10 pods_that_answer scale.example

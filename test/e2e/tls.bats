@@ -45,7 +45,6 @@ create_tls_ingress() { # NAME HOST SECRET
   assert_contains "$(ask_tls late.example / --cacert "$dir/second.crt")" '"pod":'
 }
 
-# bats test_tags=kind
 @test "another key pair in a Secret is live within seconds, and no request is lost" {
   make_pair "$dir/old" rotated.example ecdsa
   make_pair "$dir/new" rotated.example rsa

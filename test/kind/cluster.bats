@@ -1,7 +1,10 @@
 # What kind has that the embedded cluster lacks: nodes that are containers, another network, ports of the machine.
 # bats file_tags=kind
 load ../e2e/helpers
-teardown() { common_teardown; }
+teardown() {
+  ${undo-}
+  common_teardown
+}
 
 # The controller of variants/kind takes the place of another again, as `make demo` has it.
 restore_variant() {
@@ -44,7 +47,7 @@ node_answers() { # ADDRESS
 }
 
 @test "the variant hostport, deployed by its release manifest: each node's ports 80 and 443 answer, and the Ingresses show the nodes" {
-  trap restore_variant EXIT
+  undo=restore_variant
   kubectl -n bash-ingress delete deployment/bash-ingress service/bash-ingress poddisruptionbudget/bash-ingress
   make -s -C "$root" release-manifest VARIANT=variants/hostport IMAGE=docker.io/library/bash-ingress:dev >"$BATS_TEST_TMPDIR/manifest.yaml"
   grep -q 'image: docker.io/library/bash-ingress:dev$' "$BATS_TEST_TMPDIR/manifest.yaml"
@@ -59,6 +62,4 @@ node_answers() { # ADDRESS
   for address in $(node_addresses); do
     wait_for 30 node_answers "$address"
   done
-  trap - EXIT
-  restore_variant
 }
