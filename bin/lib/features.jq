@@ -1,20 +1,24 @@
 # What annotations can ask for: the list of the features. Each is a file in features/, with up to three hooks:
 #
 #   claims    [answered claim, the oldest Ingress first] => the same, with others, fewer, or closed ones   (in route.jq)
-#             $context: {features, options: [{annotation: value}], secrets, services, slices, shared: [namespace], quarantined: {ingress: true}}.
-#             A claim's own annotations are $context.options[.options - 1].
+#             $context: {features, options: [{annotation: value}], secrets, services, slices, shared: [namespace],
+#             quarantined: {ingress: true}}. A claim's own annotations are `annotations($context.options)` (claims.jq).
 #             answer: input {service, port, protocol} / output: the same with upstream, or with status, reason and message;
 #             what is put into the claim's .also has an upstream of its own; .balance goes to its upstream in the model
 #   model     model => the same with lines for nginx.conf: in .lines for the http block, and in the .lines of a server or
 #             an upstream; .head, .rewrite and .target of a location are its block's head and parts     (in nginx.jq)
 #   location  a location, with .host, and its annotations in .set => directives for its block, as text  (in nginx.jq)
 #
-# They run in the order of their lines: aliases first, so that the others see all hosts. What `location` adds is written before what answers the request, and nginx runs `set`, `if` and `return` in that order,
-# before `limit_req`, `auth_basic` and other directives.
+# They run in the order of their lines: aliases first, so that the others see all hosts. What `location` adds is written
+# before what answers the request, and nginx runs `set`, `if` and `return` in that order, before `limit_req`,
+# `auth_basic` and other directives.
 #
 # Reading programs costs jq more than running them, so lib/features.bash leaves out each line that names a feature
-# which no Ingress uses. Every line that names one can therefore go alone, and names only one. feature-files.jq lists
-# their files once more.
+# which no Ingress uses. Every line that names one can therefore go alone, and names only one: hence the `.` and the ""
+# in the lists, which stand where all others may be gone.
+#
+# To add a feature: its file; here its `import`, its name in `loaded`, and a line for each hook; its `import` in
+# feature-files.jq; "feature" in the rows of annotations.json; tests in test/annotations.
 import "features/access" as access;
 import "features/affinity" as affinity;
 import "features/balancing" as balancing;

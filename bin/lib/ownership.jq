@@ -5,8 +5,8 @@
 # /.well-known/acme-challenge/, an authority would give it a certificate (RFC 8555, section 8.3).
 #
 # So the rules of other namespaces count only if an owner's Ingress says so, by the annotation
-# bash-ingress.local/share-host-with: "team-a,team-b", or "*" for all. An exact host and the wildcard that is for it
-# are two hosts. Rules without a host belong to nobody.
+# bash-ingress.local/share-host-with: "team-a,team-b", or "*" for all. a.example.com and
+# *.example.com are two hosts. Rules without a host belong to nobody.
 #
 # HOST_OWNERSHIP=shared  hosts are shared path by path, as ingress-nginx does it; their certificates are not
 #                strict  who is the first to claim a wildcard also owns the hosts that it is for
@@ -49,7 +49,7 @@ def with_owners($mode; $ingresses):
           (if $wildcards then .wildcard = $wildcards[.host | as_wildcard] else . end)
           | (if .wildcard then [.claims[0], .wildcard[0]] | min_by($age[.ingress]) else .claims[0] end) as $first
           | .owner = ($first.ingress | namespace)
-          | if $mode == "shared" or (.claims[0].ingress == $first.ingress and .claims[-1].ingress == $first.ingress) then . # all are one Ingress's
+          | if $mode == "shared" or (.claims[0].ingress == $first.ingress and .claims[-1].ingress == $first.ingress) then . # they are in the order of the Ingresses, so all are one's
             else without_strangers($first)
             end
         end );

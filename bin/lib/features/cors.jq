@@ -1,16 +1,23 @@
 # enable-cors, cors-allow-origin, -methods, -headers, -credentials, cors-expose-headers, cors-max-age: which web pages may use
 # what a path answers (https://fetch.spec.whatwg.org/#http-cors-protocol). Their preflight requests are answered here: 204.
 #
-# The headers are set at http level, from variables that a location sets when the origin is allowed: one with an add_header
-# of its own would lose Strict-Transport-Security. What the pod says about it is dropped, since browsers take only one.
-# Which origin is allowed, one map says for all lists. "https://*.a.example" stands there as it is, and the origin's first
-# label is made a "*" before it is looked up: no expression comes from an Ingress, and many lists are as fast as one.
+# The headers are set at http level, from variables that a location sets when the origin is allowed: a location with an
+# add_header of its own would lose Strict-Transport-Security. What the pod says about it is dropped, since browsers take
+# only one. One map says for every list which origins are in it:
+#
+#   map "$origins $http_origin" $allowed_origin {            $origins: the number of the location's list
+#     "1 https://a.example" $http_origin;
+#     "2 https://b.example" $http_origin;
+#   }
+#
+# "https://*.a.example" stands there as it is, and the origin's first label is made a "*" before it is looked up: no
+# expression comes from an Ingress, and many lists are as fast as one.
 include "claims";
 include "quoting";
 
 # input: {annotation: value} / output: [origin], "*" for all; null without CORS
 #
-# What names no scheme is no origin, and nobody's: browsers send one.
+# An entry without a scheme is dropped: the Origin of a browser has one.
 def origins:
   if .["enable-cors"] != true then null
   else
