@@ -55,7 +55,7 @@ create_tls_ingress() { # NAME HOST SECRET
     local name
     for name in new old new; do
       put_secret rotated "$dir/$name"
-      wait_for 8 always_certificate "$name" rotated.example
+      wait_for 20 always_certificate "$name" rotated.example
     done
   }
   lose_nothing '-rate 100 -new' "https://$(tls_address)" rotated.example / rotate
