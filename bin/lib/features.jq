@@ -91,7 +91,7 @@ def feature_claims($context; answer):
   | proxy_ssl::claims($context)
   | canary::upstreams(answer) # of the same kind as the main Ingress's, so it comes after all that change that
   | mirror::claims($context; answer; has_pods($context))
-  | external_auth::claims($context; answer)
+  | external_auth::claims($context; answer; has_pods($context))
   | rates::claims($context)
   | custom_headers::claims($context)
   | errors::claims($context; answer)

@@ -236,6 +236,7 @@ auth=http://auth.e2e.svc.cluster.local
   cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq '.endpointSlices.items[2].endpoints = []' | serve_lists
   assert_equal '503 503' "$(statuses {asks,own}.example/)"
   assert_equal 'closed, because its protection is not available here: Service e2e/auth has no ready endpoint: path / of Ingress e2e/asks.' "$(ask asks.example /)"
+  assert_contains "$(problems)" 'NoReadyEndpoints: e2e/asks: Service e2e/auth, which auth-url asks, has no ready endpoint for port 80'
   cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq '.endpointSlices.items[2].endpoints[0].addresses = ["127.77.0.9"]' | serve_lists
   assert_equal 500 "$(statuses {asks,own}.example/ | tr ' ' '\n' | sort -u)"
   assert_equal 500 "$(for _ in {1..250}; do printf 'url = "http://127.0.0.1:%s/"\noutput = /dev/null\n' "$HTTP_PORT"; done | curl -s -K - -H 'Host: asks.example' -w '%{http_code}\n' | sort -u)"

@@ -161,7 +161,7 @@ def wrong_headers($first_named; $protocol):
 def is_asked: any(keys[]; startswith("auth-url") or IN("auth-method", "auth-signin", "auth-signin-redirect-param", "auth-request-redirect", "auth-response-headers", "auth-always-set-cookie", "auth-cache-duration"));
 
 # input: [answered claim, the oldest Ingress first] / output: the same, with .asks: whom nginx asks; or closed
-def claims($context; answer):
+def claims($context; answer; has_pods):
   ([$context.services[] | .service as $service | .addresses[]? | {(.): $service}] | add // {}) as $addresses
   | (reduce (.[] | select(.upstream)) as $claim ({}; .[$claim.host] += [$claim])) as $hosts
   | first_named($context.options) as $first_named
@@ -177,7 +177,11 @@ def claims($context; answer):
             elif $target.upstream then .asks = ($target | {upstream, service, protocol}) | .also += [$target]
             else .asks = $target
             end
-            | ., (select(.asks and $set["auth-cache-key"] and ($set | keeps | not))
+            | .,
+              (select($target.upstream and ($target | has_pods | not))
+              | {problem: {ingress, reason: "NoReadyEndpoints",
+                  message: "Service \($target.service), which auth-url asks, has no ready endpoint for port \($target.port.port)"}}),
+              (select(.asks and $set["auth-cache-key"] and ($set | keeps | not))
               | {problem: {ingress, reason: "AnnotationRefused",
                   message: "auth-cache-key has no effect: of variables, it may have $cookie_ with a name, and $\(cache_variables | keys | join(", $"))"}})
         end);
