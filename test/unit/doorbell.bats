@@ -137,7 +137,7 @@ stub() { # NAME SCRIPT
   assert_fails 'cannot read services: the answer is no ServiceList: <html>'
   mv "$dir/services" "$api/services"
   "$bin/fetch" "$dir/known" >/dev/null
-  kill -QUIT "$(<"$dir/api.pid")"
+  kill -TERM "$(<"$dir/api.pid")" # at once: QUIT would wait for the slow answer
   wait_for 15 test ! -e "$dir/api.pid"
   assert_fails 'cannot read ingresses: The connection to the server'
 }
