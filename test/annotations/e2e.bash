@@ -37,8 +37,14 @@ every_replica_serves() { # HOST
   done
 }
 
+# A replica may have looked before a Secret or ConfigMap was there, or while the test before had taken it away.
 secrets_are_known() {
-  ! problems | grep -E 'it has not been read yet|being examined'
+  local pod problems
+  for pod in $(controller_pods); do
+    problems=$(problems "$pod") || return
+    ! grep -qE 'it has not been read yet|being examined' <<<"$problems" || return
+    ! grep -qFf <(jq -r '.items[] | select(.kind != "Ingress") | "\(.kind) \(.metadata.namespace)/\(.metadata.name) does not exist"' "$dir/list.json") <<<"$problems" || return
+  done
 }
 
 ask_tls() { # HOST PATH [CURL_OPTION...]
@@ -73,6 +79,6 @@ pod_certificate() {
 }
 
 # Prints the problems that the live configuration has, a line for each. That these tests change too much is none of theirs.
-problems() {
-  kubectl -n bash-ingress exec "$(controller_pods | head -n 1)" -- jq -r '.problems[] | select(.reason != "ChangesHeldBack") | "\(.reason): \(.ingress): \(.message)"' /tmp/bash-ingress/live/model.json
+problems() { # [POD]
+  kubectl -n bash-ingress exec "${1:-$(controller_pods | head -n 1)}" -- jq -r '.problems[] | select(.reason != "ChangesHeldBack") | "\(.reason): \(.ingress): \(.message)"' /tmp/bash-ingress/live/model.json
 }

@@ -41,7 +41,7 @@ kind_tls_address() { port_on_host 30443; }
 
 kind_stop() {
   choose_container_program || die "$(kind_hint)"
-  kind delete cluster --name "$PROFILE" --kubeconfig "$STATE/kubeconfig"
+  delete_kind_cluster
 }
 
 kind_outage() {
@@ -118,9 +118,17 @@ create_kind_cluster() {
 remove_half_made_cluster() {
   [[ -f $STATE/half-made ]] || return 0
   echo 'removing a cluster that was only half made'
-  kind delete cluster --name "$PROFILE" --kubeconfig "$STATE/kubeconfig"
+  delete_kind_cluster
   rm "$STATE/half-made"
 }
+
+# A node that was just being started is listed for a moment after it was removed.
+delete_kind_cluster() {
+  kind delete cluster --name "$PROFILE" --kubeconfig "$STATE/kubeconfig"
+  wait_for 30 has_no_kind_cluster
+}
+
+has_no_kind_cluster() { ! kind get clusters | grep --line-regexp "$PROFILE"; }
 
 # After a restart of the machine, or of Docker, the nodes are there but stopped.
 start_nodes() {

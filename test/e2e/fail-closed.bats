@@ -51,7 +51,10 @@ setup_file() {
   kubectl get clusterrole bash-ingress -o json | jq 'del(.metadata.resourceVersion, .metadata.uid)' >"$BATS_FILE_TMPDIR/rights.json"
 } >/dev/null
 
-teardown_file() { kubectl delete namespace shut --wait=false; }
+teardown_file() {
+  kubectl delete namespace shut --wait=false
+  kubectl -n bash-ingress rollout status deployment/bash-ingress --timeout 120s # after the restarts
+}
 
 setup() {
   pod=$(controller_pods | head -n 1)
