@@ -122,13 +122,18 @@ remove_half_made_cluster() {
   rm "$STATE/half-made"
 }
 
-# A node that was just being started is listed for a moment after it was removed.
+# A node that is removed while Docker still makes it would be listed for ever.
 delete_kind_cluster() {
+  wait_for 30 nodes_are_made
   kind delete cluster --name "$PROFILE" --kubeconfig "$STATE/kubeconfig"
-  wait_for 30 has_no_kind_cluster
 }
 
-has_no_kind_cluster() { ! kind get clusters | grep --line-regexp "$PROFILE"; }
+nodes_are_made() {
+  local node
+  for node in $(kind get nodes --name "$PROFILE" 2>/dev/null); do
+    "$CONTAINER_PROGRAM" inspect "$node" >/dev/null 2>&1 || return
+  done
+}
 
 # After a restart of the machine, or of Docker, the nodes are there but stopped.
 start_nodes() {
