@@ -39,6 +39,13 @@ def within_limits($limits):
 
 # --- one namespace
 
+# input: a digest of an Ingress / output: how many more locations its annotations ask for in each host: for whom nginx asks, for copies, and
+# for pages of errors, which are one, and one for each code of nginx's own (errors.jq)
+def more_locations:
+  .options.set // {}
+  | ([.["auth-url", "mirror-target"] | values] | length)
+  + ([.["custom-http-errors"] // empty | "", scan("401|403|405|429|500|503")] | unique | length);
+
 # input: [digest of an Ingress] / output: {"what there is a limit for": how much of it they ask for}
 def size:
   [.[].claims[] | select(.pathType == "Default").host] as $hosts
@@ -46,7 +53,7 @@ def size:
       ingresses: length,
       hosts: ($hosts | length),
       wildcards: ([$hosts[] | select(startswith("*"))] | length),
-      paths: (([.[].claims | length] | add) - ($hosts | length)),
+      paths: (([.[].claims | length] | add) - ($hosts | length) + ([.[] | more_locations * ([.claims[] | select(.pathType == "Default")] | length)] | add)),
       networks: ([.[].options.set // {} | .[] | arrays | length] | add // 0),
       tls_hosts: ([.[] | select(.tls != []) | ([.claims[] | select(.pathType == "Default")] | length) as $own | .tls[].hosts // [] | length | if . == 0 then $own else . end] | add // 0)
     };
@@ -77,21 +84,21 @@ def within_namespace_limits($limits):
       | $problems[], (.[] | select($is_beyond[.ingress] | not))
     end;
 
-# input: {"namespace/name of a Service": [digest of an EndpointSlice]} / output: {"namespace/name of a Service": how many
-# endpoints each of its ports may have}, for the Services of namespaces that have too many
+# input: [winner] / output: {"namespace/name of a Service": how many endpoints each of its upstreams may have}, for the Services of
+# namespaces that have too many; $slices: {"namespace/name of a Service": [digest of an EndpointSlice]}
 #
-# Each of a slice's endpoints counts for each of its ports, so a few objects could come to millions of lines.
-def endpoint_limits($limits):
-  def lines: ((.ready // [] | length) + (.ending // [] | length)) * (.ports // {} | length);
-  if ([.[][] | lines] | add // 0) <= $limits.namespace_endpoints then {}
-  else
-    [to_entries[] | {service: .key, lines: ([.value[] | lines] | add), ports: ([.value[].ports // {} | keys[]] | unique | length)}]
-    | group_by(.service | namespace)
-    | map(select(([.[].lines] | add) > $limits.namespace_endpoints)
-        | ($limits.namespace_endpoints / length) as $share
-        | .[] | {(.service): ([$share / ([.ports, 1] | max) | floor, 1] | max)})
-    | add // {}
-  end;
+# A Service has an upstream for each of its ports, and for what annotations ask of its pods: so a few objects could come
+# to millions of lines. An endpoint that is found by a hash costs nginx as much as five others, in memory and time.
+def endpoint_limits($slices; $limits):
+  def lines: if .balance.hash or .balance.sticky then 5 else 1 end;
+  map(select(.upstream), .also[]?) | unique_by(.upstream) | group_by(.service)
+  | map({service: .[0].service, lines: (map(lines) | add)}
+      | .endpoints = ([$slices[.service][]? | (.ready // [] | length) + (.ending // [] | length)] | add // 0))
+  | group_by(.service | namespace)
+  | map(select((map(.endpoints * .lines) | add) > $limits.namespace_endpoints)
+      | ($limits.namespace_endpoints / length) as $share
+      | .[] | {(.service): ([$share / .lines | floor, 1] | max)})
+  | add // {};
 
 # --- problems
 

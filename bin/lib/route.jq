@@ -199,7 +199,7 @@ def location($ready):
 | ($claims | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts
 | [$hosts[].claims | without_quarantined($is_quarantined) | select(. != []) | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners
-| ($slices | endpoint_limits($limits)) as $most
+| ($winners | endpoint_limits($slices; $limits)) as $most
 | ($winners | upstreams($slices; $most; $limits.namespace_endpoints) | map(select(.endpoints != []))) as $upstreams
 | ($upstreams | map({(.name): true}) | add // {}) as $ready
 | ($winners | group_by(.host) | map({host: .[0].host, locations: map(location($ready))})) as $servers

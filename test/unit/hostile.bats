@@ -307,6 +307,24 @@ large='
   assert_equal 10 "$(problems | grep -c 'TooManyEndpoints: a/i: Service a/s has too many endpoints: for port .*, only the first 200 are served')"
 }
 
+@test "annotations do not multiply a namespace's 20,000 endpoints: what they ask of the pods counts, and a hash five times" {
+  routed_in_time 'def asking($n; $annotations): ingress([{host: "h\($n).example", http: {paths: [path("/"; "Prefix")]}}])
+      | .metadata += {name: "i\($n)", annotations: ($annotations | with_entries(.key |= "nginx.ingress.kubernetes.io/" + .))};
+    snapshot([(range(10) | asking(.; {"backend-protocol": "HTTPS", "proxy-ssl-name": "n\(.)"})), (range(10; 12) | asking(.; {"upstream-hash-by": "n\(.)$request_uri"}))]; [{port: 80}];
+      [slice("s"; [{name: "", port: 8080}]) | .endpoints = [range(2000) | {addresses: ["10.0.\(. / 250 | floor).\(. % 250)"]}]])'
+  assert_equal "$((12 * 1000))" "$(routes_written '^ *server "10[.]')"
+  assert_contains "$(problems)" 'TooManyEndpoints: a/i11: Service a/s has too many endpoints: for port 80, only the first 1000 are served'
+}
+
+@test "locations that annotations ask for count as paths" {
+  export LIMITS=namespace_paths=20
+  routed_in_time 'def asking($name): ingress([{host: "\($name).example", http: {paths: [path("/"; "Prefix")]}}]) | .metadata.name = $name;
+    snapshot([(asking("a") | .metadata.annotations = ({"auth-url": "http://s.a.svc", "mirror-target": "http://s.a.svc", "default-backend": "s", "custom-http-errors": "401,403,404,503"} | with_entries(.key |= "nginx.ingress.kubernetes.io/" + .))
+        | .spec.rules += [.spec.rules[] | .host = "more.example"]), (range(6) | asking("b\(.)"))]; [{port: 80}]; [slice("s"; [{name: "", port: 8080}])])'
+  # 2 paths, 2 x 2 locations for whom nginx asks and for copies, 2 x 4 for errors
+  assert_equal 'LimitExceeded: a/b5: it is not served: with it, the Ingresses of its namespace would have 20 paths, and the limit is 19' "$(LIMITS=namespace_paths=19 "$bin/route" <"$dir/snapshot" | jq -r '.problems[] | select(.reason == "LimitExceeded") | "\(.reason): \(.ingress): \(.message)"')"
+}
+
 @test "thousands of hosts of 253 characters fit, exact, with wildcards and with certificates, and nginx does not even warn" {
   export LIMITS='ingress_hosts=3000 namespace_wildcards=3000'
   run routed_in_time 'hosts([range(3000) | long(.)]) | .ingresses.items[0].spec.tls = [{hosts: [range(2000) | long(.)], secretName: "t"}]
