@@ -89,7 +89,7 @@ status_is() { # STATUS HOST PATH
 # Both replicas of the controller must have the route: several answers in a row.
 always_status() { # STATUS HOST PATH
   local i
-  for i in {1..8}; do status_is "$@" || return; done
+  for i in {1..16}; do status_is "$@" || return; done
 }
 
 admin() { # POD PATH   asks that controller pod, through the API server
@@ -187,5 +187,5 @@ certificate_for() { # HOST
 
 # From both replicas: several answers at once.
 always_certificate() { # SUBJECT HOST
-  [[ $(for _ in {1..8}; do certificate_for "$2" & done | sort -u) == "$1" ]]
+  [[ $(for _ in {1..16}; do certificate_for "$2" & done | sort -u) == "$1" ]]
 }

@@ -42,7 +42,7 @@ create_tls_ingress() { # NAME HOST SECRET
   make_pair "$dir/second" late.example rsa
   put_secret second "$dir/second"
   wait_for 30 always_certificate second late.example
-  wait_for_line 10 '"pod":' ask_tls late.example / --cacert "$dir/second.crt" # all eight may have been one replica's
+  wait_for_line 10 '"pod":' ask_tls late.example / --cacert "$dir/second.crt"
 }
 
 @test "another key pair in a Secret is live within seconds, and no request is lost" {
