@@ -17,6 +17,7 @@
 #   directive, grpc, unit   the directive of nginx that it is, that for gRPC, and what follows the value (features/directives.jq)
 #   words, if               each word of the text is an argument of the directive; the only value for which it is written
 #   feature    the file in features/ that gives it, where it is more than a directive
+#   with       another one that has to be loaded, too
 #   where      it says for which requests the Ingress is, so it counts in a closed one, too: nobody else must get them
 #   core       the digest gives it (ingresses.jq)
 #   instead    of one that is not supported: what does the same
@@ -147,7 +148,7 @@ def asked($policy):
       | [$all[] | select(.set and (.row.where or ($closed | not)))] as $counting
       | {
           set: ([$counting[].set] | add // {}),
-          uses: ([$counting[].row | .feature // if .directive then "directives" else empty end] | unique | if . == [] then null else . end),
+          uses: ([$counting[].row | (.feature // if .directive then "directives" else empty end), (.with // empty)] | unique | if . == [] then null else . end),
           protections: ([$all[] | select(asks_for_protection).name] | unique[:10]),
           $closed,
           problems: (if $closed then [{reason: "ProtectionNotAvailable", message: $closed}] else [] end + $problems)

@@ -16,3 +16,10 @@ def kind: if speaks_grpc then "grpc" else "proxy" end;
 def closed($why):
   del(.upstream, .service, .port, .protocol, .also, .balance)
   + {status: 503, reason: "ProtectionNotAvailable", message: "closed, because its protection is not available here: \($why)"};
+
+# output: how many bytes of a request's body, or of an answer, nginx holds at most: all Ingresses share its memory
+def most_held: 1048576;
+
+# input: {annotation: value} / output: the greatest body that may be held, or null if it may be any, or too great
+def greatest_held_body:
+  (if has("proxy-body-size") then .["proxy-body-size"] else most_held end) | if . > 0 and . <= most_held then . else null end;

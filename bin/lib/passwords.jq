@@ -34,7 +34,7 @@ def htpasswd:
   else {text: (map(select(.hash != "") | "\(.user):\(.hash)") | join(","))}
   end;
 
-# input: a Secret / output: the same of its passwords
+# input: a Secret / output: the same of its passwords. (Of a value, 300 bytes are more than any hash has.)
 def passwords($use):
   def refused($message): {reason: "PasswordsRefused", $message};
   (.data // {}) as $data
@@ -45,5 +45,5 @@ def passwords($use):
       end
     elif $data | length > most_users then refused("it has more than \(most_users) users")
     elif [$data[] | length] | add > most_bytes then refused("it has more than 128 KiB of passwords")
-    else [$data | to_entries[] | {user: .key, hash: (.value | @base64d | sub("\\s+\\z"; ""))}] | htpasswd
+    else [$data | to_entries[] | {user: .key, hash: (.value[:400] | @base64d | sub("\\s+\\z"; ""))}] | htpasswd
     end;

@@ -23,9 +23,9 @@ load words
 }
 
 @test "proxy-next-upstream takes nginx's words, -timeout and -tries are numbers; what is wrong is a problem, and the path is served" {
-  ingress words one.example / red proxy-next-upstream='error timeout  http_502 non_idempotent' proxy-next-upstream-timeout=999999 proxy-next-upstream-tries=888888
-  ingress off two.example / red proxy-next-upstream=off proxy-next-upstream-timeout=0 proxy-next-upstream-tries=0
-  ingress wrong three.example / red proxy-next-upstream='error; return 200' proxy-next-upstream-timeout=1s proxy-next-upstream-tries=-1 \
+  ingress words one.example / red proxy-next-upstream='error timeout  http_502 non_idempotent' proxy-next-upstream-timeout=999999 proxy-next-upstream-tries=10
+  ingress off two.example / red proxy-next-upstream=off proxy-next-upstream-timeout=0 proxy-next-upstream-tries=1
+  ingress wrong three.example / red proxy-next-upstream='error; return 200' proxy-next-upstream-timeout=1s proxy-next-upstream-tries=11 \
     proxy-connect-timeout=50k proxy-read-timeout=0 proxy-send-timeout=20k
   ingress common four.example / red proxy-connect-timeout=3600
   serve

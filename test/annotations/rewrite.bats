@@ -144,6 +144,7 @@ EXPRESSIONS
   ingress other/part two.example '/part/.*' red use-regex=true
   ingress expression three.example '/v[0-9]+/.*' red use-regex=true auth-type=digest bash-ingress.local/share-host-with=other
   ingress other/long three.example '/[a-z][0-9]+/[a-z]+.*' red use-regex=true
+  ingress other/folder one.example '/admin/' red use-regex=true
   ingress other/slow four.example '/slow/.*.*[a]{40}[b0]' red use-regex=true
   ingress owner four.example / blue
   serve
@@ -151,4 +152,12 @@ EXPRESSIONS
   assert_equal 'red other/red other/red' "$(who_answers one.example /shop/x) $(who_answers one.example /else) $(who_answers one.example /admin/guest/x)"
   assert_equal '503 503 other/red' "$(status two.example /) $(status two.example /x) $(who_answers two.example /part/x)"
   assert_equal '503 other/red' "$(status three.example /v1/x) $(who_answers three.example /w1/x)"
+}
+
+@test "without a host, too, an expression comes before nothing that is as long as its literal beginning, whoever was first" {
+  ingress other/any '' '/.*(aaaaaaaaaa)?' red use-regex=true
+  ingress login '' /login blue auth-type=digest
+  ingress other/below '' /login/ red use-regex=true
+  serve
+  assert_equal '503 503 other/red' "$(status any.example /login) $(status any.example /login/x) $(who_answers any.example /else)"
 }

@@ -34,7 +34,7 @@ load_features() {
   grep -ohE '[a-z][a-z0-9-]+' "${files[@]}" | sort -u | jq -R . | jq -s -c --slurpfile table "$bin/lib/annotations.json" '
     (map({(.): true}) | add) as $named
     | {uses: [$table[0] | to_entries[] | select($named[.key]).value | if .alias then $table[0][.alias] else . end
-              | .feature // if .directive then "directives" else empty end] | unique}' | choose_features
+              | (.feature // if .directive then "directives" else empty end), (.with // empty)] | unique}' | choose_features
 }
 
 # Ends what the test has started, and shows the logs if it failed.

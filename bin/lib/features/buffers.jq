@@ -6,24 +6,20 @@
 # (ngx_http_upstream.c: proxy_busy_buffers_size and proxy_max_temp_file_size): here they are made to fit.
 include "claims";
 
-def most: 1048576;
-
-# input: {annotation: value} / output: whether nginx takes the whole body before it asks a pod. HTTP/1.0 needs the length.
-def holds_bodies: .["proxy-request-buffering"] == "on" or .["proxy-http-version"] == "1.0";
-
-# input: {annotation: value} / output: the greatest body that may be held, or null if it may be any, or too great
-def greatest_body: (if has("proxy-body-size") then .["proxy-body-size"] else most end) | if . > 0 and . <= most then . else null end;
+# input: {annotation: value} / output: whether nginx takes the whole body before it asks a pod. HTTP/1.0 needs the length; copies
+# of requests (mirror.jq) need the body itself.
+def holds_bodies: .["proxy-request-buffering"] == "on" or .["proxy-http-version"] == "1.0" or (.["mirror-target"] and .["mirror-request-body"] != "off");
 
 # input: [answered claim] / output: the same, and a problem for each Ingress whose bodies are too great to be held
 def claims($context):
-  ([$context.options[] | holds_bodies and greatest_body == null]) as $is_too_great
+  ([$context.options[] | holds_bodies and greatest_held_body == null]) as $is_too_great
   | . + [ [.[] | select(.options and $is_too_great[.options - 1]).ingress] | unique[]
       | {problem: {ingress: ., reason: "AnnotationRefused",
-          message: "proxy-request-buffering: on and proxy-http-version: 1.0 have no effect: proxy-body-size is 0 or more than 1m, and that much of a body is not held here"}} ];
+          message: "proxy-request-buffering: on and proxy-http-version: 1.0 have no effect, and copies of requests no bodies: proxy-body-size is 0 or more than 1m, and that much of a body is not held here"}} ];
 
 # input: {annotation: value} / output: the directives for requests
 def request_directives:
-  (if holds_bodies then greatest_body else null end) as $body
+  (if holds_bodies then greatest_held_body else null end) as $body
   | if $body then
       "proxy_request_buffering on; client_body_buffer_size \([$body, .["client-body-buffer-size"] // 0] | max); "
       + (if has("proxy-body-size") then "" else "client_max_body_size \($body); " end)
@@ -35,7 +31,7 @@ def request_directives:
 # input: {annotation: value} / output: the directives for answers
 def answer_directives:
   (.["proxy-buffer-size"] // 16384) as $size
-  | ([[.["proxy-buffers-number"] // 4, (most / $size | floor)] | min, 2] | max) as $number
+  | ([[.["proxy-buffers-number"] // 4, (most_held / $size | floor)] | min, 2] | max) as $number
   | ([[.["proxy-busy-buffers-size"] // (2 * $size), ($number - 1) * $size] | min, $size] | max) as $busy
   | (.["proxy-max-temp-file-size"] // 0 | if . == 0 then 0 else [., $size] | max end) as $file
   | (if .["proxy-buffer-size"] or .["proxy-buffers-number"] or .["proxy-busy-buffers-size"] then

@@ -19,19 +19,23 @@ def claims($context):
         elif own != $first[place].set then problem("for host \(.host), those of Ingress \($first[place].ingress) count, which is older")
         else empty
         end ]
-  | map(if .problem | not then $first[place].set as $set | if $set and .host != "" then .ciphers = $set else . end else . end);
+  | (reduce (.[] | select(.ingress)) as $claim ({}; .[$claim.host] //= ($claim | own_namespace))) as $owners
+  | map(
+      if .problem or .host == "" or ($first[place].set | not) then .
+      else .ciphers = $first[place].set + {guest: (own_namespace != $owners[.host])}
+      end);
 
 # input: {"ssl-ciphers", "ssl-prefer-server-ciphers"} / output: directives of a server
 def directives:
   (.["ssl-ciphers"] // empty | "    ssl_ciphers \(string);"),
   (.["ssl-prefer-server-ciphers"] | select(. != null) | "    ssl_prefer_server_ciphers \(if . then "on" else "off" end);");
 
-# input: model / output: the same with these. Of namespaces that share a host, one counts: the first by name. Where clients have
-# certificates (client-certificates.jq), the server has its own already.
+# input: model / output: the same with these. Of namespaces that share a host, one counts: the owner, or else the first
+# by name. Where clients have certificates (client-certificates.jq), the server has its own already.
 def model:
   (if any(.certificates[]?; .files | length > 1) then [1, 2] else [1] end) as $numbers
   | .servers |= map(
-      ([.locations[] | select(.ciphers)] | sort_by(.ingress)[0].ciphers) as $ciphers
+      ([.locations[] | select(.ciphers)] | sort_by([.ciphers.guest, .ingress])[0].ciphers) as $ciphers
       | if $ciphers == null then .
         else
           any(.locations[]; .client) as $has_certificates

@@ -15,22 +15,22 @@ def first_port:
   [.ports.names // {} | to_entries[] | select(.value.protocol | not).key] as $names
   | $names[0] // (.ports.numbers // {} | keys_unsorted[0] | values | tonumber);
 
-# input: an answered claim / output: what answers for its default backend: {service, upstream, port}, or {reason, message}
-def default_backend($name; $services; answer):
-  "\(.ingress | split("/")[0])/\($name)" as $service
-  | {$service, port: ([$services[$service] // {} | first_port][0] // 0)}
-  | answer;
+# input: an answered claim / output: the Service of its default backend, or null
+def default_service($context):
+  annotations($context.options)["default-backend"] as $name
+  | if $name then "\(.ingress | split("/")[0])/\($name)" else null end;
 
 # input: [answered claim] / output: the same, each with the upstream of its default backend, as .fallback
 #
 # A login is looked for only where a Service is found (basic-auth.jq and others say `.upstream`). So without one, a path
 # that needs a login stays an error: a default backend would answer everybody.
 def claims($context; answer):
-  def wanted: annotations($context.options) | .["default-backend"], .["custom-http-errors"];
-  map(
-    [wanted] as [$name, $codes]
-    | if $name then
-        default_backend($name; $context.services; answer) as $backend
+  ([.[] | default_service($context) | values] | unique | map({(.): [$context.services[.] // {} | first_port][0]}) | add) as $ports
+  | map(
+    default_service($context) as $service
+    | annotations($context.options)["custom-http-errors"] as $codes
+    | if $service then
+        ({$service, port: ($ports[$service] // 0)} | answer) as $backend # {service, upstream, port}, or {reason, message}
         | if $backend.upstream then
             if .upstream == null and .status and (annotations($context.options) | any(keys[]; startswith("auth-"))) then
               ., {problem: {ingress, reason: "AnnotationRefused", message: "default-backend does not answer for a Service that cannot be found, because the path needs a login"}}

@@ -8,6 +8,9 @@
 # nginx answers a copy as a request within the request, and both share their variables: what differs is $uri. So the Host
 # of copies is in a map by that, which is `volatile`: it is read again each time. (A `proxy_set_header` for each copy, or
 # an `if`, would cost nginx 8 kB for each host.)
+#
+# nginx takes the whole body before it copies the request, so with copies of bodies they are as large as what is held
+# of any (buffers.jq), and not of any size.
 include "claims";
 include "quoting";
 
@@ -39,7 +42,7 @@ def with_mirror($set; $context; answer; has_pods):
       | ($target | {service, port, protocol} | answer) as $answer
       | if $answer.upstream then
           (.also += [$answer]
-           | .mirror = ($target | {uri, protocol, host: ($set["mirror-host"] // .host), upstream: $answer.upstream, body: ($set["mirror-request-body"] // "on")})),
+           | .mirror = ($target | {uri, protocol, host: ($set["mirror-host"] // .host), upstream: $answer.upstream, body: (if $set | greatest_held_body then $set["mirror-request-body"] // "on" else "off" end)})),
           if $answer | has_pods then empty else problem("NoReadyEndpoints"; "Service \($answer.service) has no ready endpoint for port \($answer.port.port)") end
         else ., problem($answer.reason; $answer.message)
         end

@@ -7,6 +7,7 @@
 #
 # Where namespaces share a host, a long expression of a guest, such as /.*(aaaaaa)?, must not come before what the owner
 # has, or has closed. So it counts there as long as what is literal at its beginning: as a Prefix path of the guest would.
+# Rules without a host are everybody's, so there all are guests.
 include "claims";
 include "expressions";
 include "quoting";
@@ -37,7 +38,7 @@ def with_head($guests):
 # input: [answered claim, the oldest Ingress first] / output: the same, with .guest for the expressions of those who do not own the host
 def claims($context):
   (reduce (.[] | select(.ingress)) as $claim ({}; .[$claim.host] //= ($claim | own_namespace))) as $owners
-  | map(if .pathType == "RegularExpression" and own_namespace != $owners[.host] then .guest = true else . end);
+  | map(if .pathType == "RegularExpression" and (.host == "" or own_namespace != $owners[.host]) then .guest = true else . end);
 
 # input: a location / output: it with .rewrite, which comes last, as nginx runs no `if` or `set` after `break`
 #
@@ -60,14 +61,17 @@ def too_long:
   | select(. < 16383)
   | "    location ~ \"(?s)^.{\(. + 1)}\" { return 414 \"A path of more than \(.) characters is not matched with the regular expressions of this host.\\n\"; }";
 
+# input: an expression / output: what is literal at its beginning
+def literal_head: weighed.head as $characters | ltrimstr("^")[:$characters];
+
 # input: [location] of a server / output: the same; before each expression of a guest, a location for what is too long for that one
 def with_guests:
   ([.[] | select(.guest)] | longest) as $longest
-  | sort_by(if .guest then 0.5 - (.path | weighed.head) else -(.path | length) end)
+  | sort_by(if .guest then 0.5 - (.path | literal_head | rtrimstr("/") | length) else -(.path | length) end) # as a Prefix has no "/" at its end
   | if $longest >= 16383 then .
     else
       map(if .guest then
-          (.path | weighed.head as $characters | ltrimstr("^")[:$characters]) as $literal
+          (.path | literal_head) as $literal
           | {path, pathType, ingress, status: 414, message: "A path of more than \($longest) characters is not matched with it",
              head: "~* \"(?s)^\($literal).{\([0, $longest + 1 - ($literal | length)] | max)}\""}, .
         else . end)
