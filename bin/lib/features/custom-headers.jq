@@ -80,10 +80,16 @@ def header_lines($kind):
     "  }",
     (if $kind.use == "answer-headers" then "  add_header \(.name) $\(.variable) always;" else empty end);
 
+# input: model / output: the same; a header has one name in all locations, however ConfigMaps spell it, and so one line
+def with_one_spelling($field):
+  ([.servers[].locations[][$field] // {} | keys[]] | unique | map({(ascii_downcase): .}) | add) as $names
+  | .servers |= map(.locations |= map(if .[$field] then .[$field] |= with_entries(.key |= $names[ascii_downcase]) else . end));
+
 # input: model / output: the same with the headers of one kind at http level; in their place, locations have
 # {number, variables: {name: variable}}
 def with_maps($kind):
   $kind.field as $field
+  | with_one_spelling($field)
   | ([.servers[].locations[] | select(.upstream)[$field] | values] | unique) as $sets
   | ($sets | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
   | ([$sets[] | keys[]] | unique | to_entries | map({(.value): "\($field)_\(.key + 1)"}) | add // {}) as $variables

@@ -63,13 +63,15 @@ def keeps: .["auth-cache-key"] // null | . != null and cache_key != null;
 # input: {annotation: value} / output: directives of the question, so that its answers are kept; $host is the server's
 #
 # An answer counts again for one path of one Ingress, the same question, and a client that shows the same: a key
-# that is too short lets nobody in with the answer for somebody else. Answers with a Set-Cookie, or whose Cache-Control forbids it,
-# are not kept. (nginx compares the whole key, not only its hash.)
+# that is too short lets nobody in with the answer for somebody else. Between the parts of the whole key are line ends, which
+# no header can have, and no URL before it is decoded; so what may be decoded comes last. (nginx compares the whole key, not
+# only its hash.) Answers with a Set-Cookie, or whose Cache-Control forbids it, are not kept, nor those with a long body.
 def kept($host):
   if keeps | not then ""
   else
-    ("\($host)|\(.["auth-url"])|\(.["auth-method"] // "")|" | string_with_variables | .[1:-1]) as $question
-    | "proxy_cache auth_answers_1m; proxy_cache_key \"$ingress|$asks_for|\($question)\(.["auth-cache-key"] | cache_key)|$request_method|$ssl_client_fingerprint|$http_cookie|$http_authorization\"; proxy_buffering on; "
+    ("\(.["auth-method"] // "") \($host) \(.["auth-url"])" | string_with_variables | .[1:-1]) as $question
+    | ["$ingress", "$asks_for", "$request_method", "$ssl_client_fingerprint", "$http_authorization", "$http_cookie", $question, (.["auth-cache-key"] | cache_key)] as $parts
+    | "proxy_cache auth_answers_1m; proxy_cache_key \"\($parts | join("\\n"))\"; proxy_no_cache $is_long_answer; proxy_buffering on; "
       + (.["auth-cache-duration"] // ["200 202 401 5m"] | map(validity | "proxy_cache_valid \(.); ") | add // "")
   end;
 
@@ -88,16 +90,18 @@ def service_named($addresses):
   | $addresses[ltrimstr("[") | rtrimstr("]")]
     // ([capture("\\A(?<name>[a-z0-9-]+)\\.(?<namespace>[a-z0-9-]+)(\\.svc(\\.cluster\\.local\\.?)?)?\\z")] | if . == [] then null else .[0] | "\(.namespace)/\(.name)" end);
 
-# input: a claim or location / output: whether it serves $path; $options are those of the model
+# input: [claim or location of a host, in the order in which they count] / output: the same by their paths, for `serving`
+def by_path:
+  def of(choose): map(select(choose) | {(.path): .}) | reverse | add // {};
+  {exact: of(.pathType == "Exact"), prefix: of(.pathType | IN("Prefix", "Default"))};
+
+# input: what by_path says / output: what of it serves $path, or null: Exact before Prefix, and the longest first
 #
-# With these annotations, a path is a regular expression (without regard to case).
-def serves($path; $options):
-  annotations($options) as $set
-  | .path as $own
-  | if .pathType == "Exact" then $path == $own
-    elif $set["use-regex"] or $set["rewrite-target"] then try ($path | test("\\A(\($own))"; "i")) catch false
-    else $own == "/" or $path == $own or ($path | startswith($own + "/"))
-    end;
+# Regular expressions are not asked: to try them all for each auth-url would take too long. (A rule's path has 64 elements at most.)
+def serving($path):
+  . as {$exact, $prefix}
+  | ($path | split("/")) as $elements
+  | $exact[$path] // first(range([$elements | length, 66] | min; 1; -1) as $many | $prefix[$elements[:$many] | join("/")] | values) // $prefix["/"];
 
 # input: a claim's auth-url / output: whom nginx asks, or {wrong: why nobody}
 #
@@ -105,13 +109,14 @@ def serves($path; $options):
 #   {host: "a.example"}    another host, with rules of the namespace            https://a.example/oauth2/auth
 #   {upstream, ...}        a Service                                            http://auth.demo.svc.cluster.local/check
 #
-# Namespaces are the Ingress's own and those of SHARED_NAMESPACES. $hosts is {host: [claim]}. Only the model says for
-# certain who serves a host's path: so it is looked up once more there.
+# Namespaces are the Ingress's own and those of SHARED_NAMESPACES. $hosts is {host: {namespaces: {name: true}, open: what
+# by_path says of the claims without auth-url}}. Only the model says for certain who serves a host's path: so it is looked
+# up once more there.
 def target($claim; $context; $addresses; $hosts; answer):
   def by_rules($host; $shown):
     (.path | split("?")[0]) as $path
-    | if any($hosts[$host][]?; (annotations($context.options)["auth-url"] | not) and serves($path; $context.options)) then {host: $shown}
-      else {wrong: "no rule without auth-url serves \($path) of host \($host)"}
+    | if $hosts[$host].open | serving($path) then {host: $shown}
+      else {wrong: "no rule without auth-url serves \($path) of host \($host); regular expressions are not asked"}
       end;
   url as $url
   | ([$claim.ingress | namespace] + $context.shared) as $namespaces
@@ -121,7 +126,7 @@ def target($claim; $context; $addresses; $hosts; answer):
       {service: $service, port: $url.port, protocol: (if $url.scheme == "https" then "HTTPS" else null end)}
       | answer
       | if .upstream then . else {wrong: .message} end
-    elif any($hosts[$url.host][]? | .ingress | namespace; IN($namespaces[])) then $url | by_rules($url.host; $url.host) + {$namespaces}
+    elif any($namespaces[]; $hosts[$url.host].namespaces[.]) then $url | by_rules($url.host; $url.host) + {$namespaces}
     elif $service and any($namespaces[]; . == ($service | namespace)) then {wrong: "Service \($service) does not exist"}
     elif $service and $context.services[$service] then
       {wrong: "Service \($service) is in a namespace that is neither the Ingress's own nor one of SHARED_NAMESPACES"}
@@ -140,9 +145,9 @@ def first_named($options):
     | reduce ($options[$claim.options - 1]["auth-response-headers"][]? | ascii_downcase) as $name (.;
         if .[$of] | length < most_names then .[$of][$name] = true else . end));
 
-# Headers that make a message, or that nginx itself tells the pod: a second one would contradict.
+# Headers that make a message, or that nginx itself tells the pod or a default backend (errors.jq): a second one would contradict.
 def not_from_a_service:
-  IN("host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "expect", "x-request-id", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto", "cdn-loop");
+  IN("x-code", "x-format", "x-original-uri", "x-namespace", "x-ingress-name", "x-service-name", "x-service-port", "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "expect", "x-request-id", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto", "cdn-loop");
 
 # input: {annotation: value} of the claim / output: why its auth-response-headers are not possible, or nothing
 #
@@ -163,7 +168,11 @@ def is_asked: any(keys[]; startswith("auth-url") or IN("auth-method", "auth-sign
 # input: [answered claim, the oldest Ingress first] / output: the same, with .asks: whom nginx asks; or closed
 def claims($context; answer; has_pods):
   ([$context.services[] | .service as $service | .addresses[]? | {(.): $service}] | add // {}) as $addresses
-  | (reduce (.[] | select(.upstream)) as $claim ({}; .[$claim.host] += [$claim])) as $hosts
+  | (map(select(.upstream)) | group_by(.host)
+    | map({(.[0].host): {
+        namespaces: (map({(own_namespace): true}) | add),
+        open: (map(select(annotations($context.options)["auth-url"] | not)) | by_path) }})
+    | add // {}) as $hosts
   | first_named($context.options) as $first_named
   | map(
       (if .upstream then annotations($context.options) else {} end) as $set
@@ -188,15 +197,10 @@ def claims($context; answer; has_pods):
 
 # --- model
 
-# input: [location], in match order / output: the one that serves $path
-#
-# (Default comes last; of the others the longest path, and Exact before Prefix.)
-def location_of($path; $options): first(.[] | select(serves($path; $options)));
-
 # input: a location with .asks / output: {upstream, protocol} of whom nginx asks, or {wrong: why nobody}
 #
 # What protects that path itself does not count for the question: so if another namespace has it, it must have no
-# annotations.
+# annotations, nor the client certificates of its host.
 def who_is_asked($host; $locations; $upstreams; $options):
   .asks as $asks
   | .options as $number
@@ -204,11 +208,11 @@ def who_is_asked($host; $locations; $upstreams; $options):
     else
       (if $asks.host == "" then $host else $asks.host end) as $host
       | ($options[.options - 1]["auth-url"] | url.path | split("?")[0]) as $path
-      | [$locations[$host] // [] | location_of($path; $options)][0]
+      | $locations[$host] | serving($path)
       | if .upstream == null then {wrong: "no pod serves \($path) of host \($host)"}
         elif .asks then {wrong: "\($path) of host \($host) is itself behind auth-url"}
         elif speaks_grpc then {wrong: "\($path) of host \($host) speaks gRPC"}
-        elif (.ingress | namespace | IN($asks.namespaces[]) | not) and ($asks.host != "" or .options) then {wrong: "\($path) of host \($host) is another namespace's"}
+        elif (.ingress | namespace | IN($asks.namespaces[]) | not) and ($asks.host != "" or .options or .client) then {wrong: "\($path) of host \($host) is another namespace's"}
         else {upstream, protocol, service}
         end
     end
@@ -404,6 +408,7 @@ def http_lines($trusting; $grpc; $logins):
   cookie("$auth_cookies_1"; 1), cookie("$auth_cookies_2"; 2), cookie("$auth_cookies_3"; 3), cookie("$auth_cookies_4"; 4),
   (if any(.[][1]; keeps) then
      "  proxy_cache_path \("\($ENV.STATE_DIR)/scratch/nginx/auth" | string) keys_zone=auth_answers_1m:1m max_size=16m inactive=1d use_temp_path=off;",
+     "  map \"$upstream_status $upstream_http_content_length\" $is_long_answer { default 1; \"~204 $\" \"\"; \"~ [0-9]{1,5}$\" \"\"; }",
      "  upstream nobody { server 127.0.0.1:1 down; }"
    else empty
    end),
@@ -418,7 +423,7 @@ def asked_headers: [.locations[].question_headers.variables // {} | to_entries[]
 def model:
   . as {$options}
   | ([.upstreams[] | {(.name): true}] | add // {}) as $upstreams
-  | ([.servers[] | {(.host): .locations}] | add // {}) as $locations
+  | ([.servers[] | {(.host): (.locations | by_path)}] | add // {}) as $locations
   | any(.servers[].locations[]; .client and .upstream) as $verifies
   | [question_header($verifies)] as $header
   | .servers |= map(if any(.locations[]; .asks) then with_questions($header + [asked_headers]; $locations; $upstreams; $options) else . end)
