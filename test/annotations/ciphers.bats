@@ -50,6 +50,14 @@ cipher() { # HOST CIPHERS
   assert_equal 12 "$(wc -l <<<"$said")"
 }
 
+@test "on a shared host the owner's ssl-ciphers count, not a guest's" {
+  [[ ${TIER-unit} == unit ]] || skip 'one tier is enough'
+  ingress other/owner one.example / red ssl-ciphers=ECDHE-ECDSA-AES256-GCM-SHA384 bash-ingress.local/share-host-with=e2e
+  ingress guest one.example /guest red ssl-ciphers=ECDHE-ECDSA-AES128-GCM-SHA256
+  serve
+  assert_contains "$(cipher one.example ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384)" AES256
+}
+
 @test "with client certificates, too, the host has its own ciphers, and clients without a certificate stay outside" {
   [[ ${TIER-} != e2e ]] || skip 'the same as in the unit tier'
   make_pair "$dir/ca" ca.example ecdsa

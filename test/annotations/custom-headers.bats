@@ -152,3 +152,13 @@ header_is() { # VALUE NAME HOST
   assert_equal '200 200 503 200' "$(statuses {first,second,third,other}.example/)"
   assert_contains "$(problems)" 'e2e/third: closed, because its protection is not available here: those of its namespace have more than 20 different headers in custom-headers'
 }
+
+@test "a header that ConfigMaps spell in two ways is one: no client can say it to an authentication service" {
+  configmap one X-Token=real
+  configmap two x-token=other
+  ingress first one.example /a red "auth-url=$auth/asked" auth-proxy-set-headers=one auth-response-headers=X-Asked
+  ingress second one.example /b red "auth-url=$auth/asked" auth-proxy-set-headers=two auth-response-headers=X-Asked
+  serve
+  token() { pod_gets '.header["X-Asked"][0] | fromjson | .header["X-Token"] | tojson' one.example "$1" -H 'X-Token: spoofed'; }
+  assert_equal '["real"] ["other"]' "$(token /a) $(token /b)"
+}

@@ -312,3 +312,53 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal '200 401' "$(status fixed.example / -H 'Cookie: user=alice') $(status fixed.example /)"
   assert_equal '500 500' "$(status fixed.example / -H 'Cookie: user=bob') $(status kept.example /a -H 'Authorization: Bearer y')"
 }
+
+@test "a kept answer counts for no other path or client, whatever paths and cookies hold, and a long one is not kept" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier sees the files of nginx'
+  local asked=(auth-response-headers=X-Asked)
+  ingress uri uri.example / red "auth-url=$auth/asked" 'auth-cache-key=$request_uri' "${asked[@]}"
+  ingress question question.example / red "auth-url=$auth/asked?of=\$request_uri" auth-cache-key=k "${asked[@]}"
+  ingress long long.example / red "auth-url=$auth/download?bytes=2000000" 'auth-cache-key=$request_uri'
+  ingress short short.example / red "auth-url=$auth/download?bytes=99" 'auth-cache-key=$request_uri'
+  serve
+  asked_uri() { pod_gets '.header["X-Asked"][0] | fromjson | .header["X-Original-Uri"][0]' "$@" -g; }
+  local host path
+  for host in uri question; do
+    for path in '/a|GET||y' '/a||k|GET||y'; do
+      assert_equal "$host $path" "$host $(asked_uri "$host.example" "$path" -H 'Cookie: c')"
+      assert_equal "$host /a" "$host $(asked_uri "$host.example" /a -H "Cookie: ${path##*|}||k|GET||c")"
+      assert_equal "$host /a" "$host $(asked_uri "$host.example" /a -H "Cookie: ${path##*|}|GET||c")"
+    done
+  done
+  assert_equal '200 200' "$(statuses {long,short}.example/x)"
+  is_kept() { grep -rqsF "/download?bytes=$1" "$STATE_DIR/scratch/nginx/auth"; }
+  wait_for 10 is_kept 99
+  run is_kept 2000000
+  assert_equal 1 "$status"
+}
+
+@test "a guest's auth-url asks no pod of the owner whose clients need certificates" {
+  [[ ${TIER-unit} == unit ]] || skip 'one tier is enough'
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=ca -keyout "$dir/ca.key" -out "$dir/ca.crt" 2>/dev/null
+  secret authority Opaque "ca.crt=@$dir/ca.crt"
+  ingress owner shared.example /own red auth-tls-secret=authority bash-ingress.local/share-host-with=other
+  ingress plain shared.example /private blue
+  ingress other/guest shared.example /guest red auth-tls-verify-client=off 'auth-url=https://$host/private/asked' auth-method=DELETE
+  serve
+  assert_equal '400 503' "$(status_tls shared.example /private) $(status_tls shared.example /guest)"
+  assert_contains "$(ask_tls shared.example /guest)" "/private/asked of host shared.example is another namespace's"
+}
+
+@test "auth-url takes little time to find its path among thousands, and asks no regular expression" {
+  [[ ${TIER-unit} == unit ]] || skip 'no cluster is needed'
+  jq -n -c '[range(3000) | {path: "/p\(.)", pathType: "Prefix", backend: {service: {name: "red", port: {number: 80}}}}] as $paths
+    | def rule($paths): {host: "many.example", http: {$paths}};
+      def ingress($name; $annotations; $paths): {apiVersion: "networking.k8s.io/v1", kind: "Ingress", metadata: {namespace: "e2e", $name, creationTimestamp: "2026-01-01T00:00:00Z",
+        annotations: ($annotations | with_entries(.key |= "nginx.ingress.kubernetes.io/" + .))}, spec: {ingressClassName: "bash", rules: [rule($paths)]}};
+      ingress("asks"; {"auth-url": ("https://$host/" + "a" * 900)}; $paths[:1500]), ingress("plain"; {}; $paths[1500:]),
+      ingress("expressions"; {"use-regex": "true"}; [range(100) | $paths[0] | .pathType = "ImplementationSpecific" | .path = "/a+a+a+b"])' >"$dir/many"
+  cluster_with_pods "$dir/many" >"$dir/lists"
+  "$fixtures/snapshot" <"$dir/lists" >"$dir/snapshot"
+  (ulimit -t 15 && "$bin/route" <"$dir/snapshot" >"$dir/model.json" && "$bin/render" <"$dir/model.json" >"$dir/nginx.conf")
+  assert_contains "$(jq -r '.servers[].locations[] | select(.path == "/p0").message' "$dir/model.json")" 'no rule without auth-url serves /aaaa'
+}
