@@ -116,13 +116,14 @@ has_copy() { # PATH
   ingress small two.example / red 'mirror-target=http://auth.e2e.svc$request_uri' proxy-body-size=1k
   ingress large three.example / red 'mirror-target=http://auth.e2e.svc$request_uri' proxy-body-size=8m
   ingress none four.example / red 'mirror-target=http://auth.e2e.svc$request_uri' mirror-request-body=off
+  ingress refused five.example / red 'mirror-target=http://elsewhere.example$request_uri'
   ingress copies copies.example / auth
   serve
   head -c 2000000 /dev/zero >"$dir/large"
   local large=(--data-binary "@$dir/large" -H Expect:)
-  assert_equal '413 413 200 200' "$(statuses {one,two,three,four}.example/ -- "${large[@]}")"
+  assert_equal '413 413 200 200 200' "$(statuses {one,two,three,four,five}.example/ -- "${large[@]}")"
   assert_equal 200 "$(status one.example / -d x)"
-  assert_contains "$(problems)" 'AnnotationRefused: e2e/large: proxy-request-buffering: on and proxy-http-version: 1.0 have no effect, and copies of requests no bodies: '
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/large: requests are mirrored without their bodies: proxy-body-size is 0 or more than 1m'
   who_answers three.example /copied -d x
   wait_for 10 has_copy /copied
   assert_equal '' "$(copies /copied '.[0].body')"

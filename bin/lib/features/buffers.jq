@@ -6,20 +6,19 @@
 # (ngx_http_upstream.c: proxy_busy_buffers_size and proxy_max_temp_file_size): here they are made to fit.
 include "claims";
 
-# input: {annotation: value} / output: whether nginx takes the whole body before it asks a pod. HTTP/1.0 needs the length; copies
-# of requests (mirror.jq) need the body itself.
-def holds_bodies: .["proxy-request-buffering"] == "on" or .["proxy-http-version"] == "1.0" or (.["mirror-target"] and .["mirror-request-body"] != "off");
+# input: {annotation: value} / output: whether nginx takes the whole body before it asks a pod. HTTP/1.0 needs the length.
+def holds_bodies: .["proxy-request-buffering"] == "on" or .["proxy-http-version"] == "1.0";
 
 # input: [answered claim] / output: the same, and a problem for each Ingress whose bodies are too great to be held
 def claims($context):
   ([$context.options[] | holds_bodies and greatest_held_body == null]) as $is_too_great
   | . + [ [.[] | select(.options and $is_too_great[.options - 1]).ingress] | unique[]
       | {problem: {ingress: ., reason: "AnnotationRefused",
-          message: "proxy-request-buffering: on and proxy-http-version: 1.0 have no effect, and copies of requests no bodies: proxy-body-size is 0 or more than 1m, and that much of a body is not held here"}} ];
+          message: "proxy-request-buffering: on and proxy-http-version: 1.0 have no effect: proxy-body-size is 0 or more than 1m, and that much of a body is not held here"}} ];
 
-# input: {annotation: value} / output: the directives for requests
-def request_directives:
-  (if holds_bodies then greatest_held_body else null end) as $body
+# input: {annotation: value} / output: the directives for requests; $is_copied: their bodies, too (mirror.jq), so nginx takes the whole
+def request_directives($is_copied):
+  (if holds_bodies or $is_copied then greatest_held_body else null end) as $body
   | if $body then
       "proxy_request_buffering on; client_body_buffer_size \([$body, .["client-body-buffer-size"] // 0] | max); "
       + (if has("proxy-body-size") then "" else "client_max_body_size \($body); " end)
@@ -44,5 +43,7 @@ def answer_directives:
 def location:
   if speaks_grpc then
     .set | if .["proxy-buffer-size"] then "grpc_buffer_size \(.["proxy-buffer-size"]); " else "" end
-  else .set | request_directives + answer_directives
+  else
+    (.mirror.body == "on") as $is_copied
+    | .set | request_directives($is_copied) + answer_directives
   end;

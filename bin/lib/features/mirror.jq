@@ -28,6 +28,14 @@ def target:
 # input: a claim / output: a problem of it
 def problem($reason; $message): {problem: {ingress, $reason, message: "requests are not mirrored: \($message)"}};
 
+# input: {annotation: value} / output: "on" if copies have the bodies, else "off"
+def body_of_copies: if greatest_held_body then .["mirror-request-body"] // "on" else "off" end;
+
+# input: a claim / output: a problem if its copies do not have the bodies that they are to have
+def body_problem($set):
+  select($set["mirror-request-body"] != "off" and ($set | body_of_copies) == "off")
+  | {problem: {ingress, reason: "AnnotationRefused", message: "requests are mirrored without their bodies: proxy-body-size is 0 or more than 1m, and that much of a body is not held here"}};
+
 # input: an answered claim / output: the same with its target in .mirror, or with a problem beside it
 def with_mirror($set; $context; answer; has_pods):
   . as $claim
@@ -42,7 +50,8 @@ def with_mirror($set; $context; answer; has_pods):
       | ($target | {service, port, protocol} | answer) as $answer
       | if $answer.upstream then
           (.also += [$answer]
-           | .mirror = ($target | {uri, protocol, host: ($set["mirror-host"] // .host), upstream: $answer.upstream, body: (if $set | greatest_held_body then $set["mirror-request-body"] // "on" else "off" end)})),
+           | .mirror = ($target | {uri, protocol, host: ($set["mirror-host"] // .host), upstream: $answer.upstream, body: ($set | body_of_copies)})),
+          body_problem($set),
           if $answer | has_pods then empty else problem("NoReadyEndpoints"; "Service \($answer.service) has no ready endpoint for port \($answer.port.port)") end
         else ., problem($answer.reason; $answer.message)
         end
