@@ -61,8 +61,8 @@ def flag:
   {"1": true, "t": true, "T": true, "true": true, "True": true, "TRUE": true,
    "0": false, "f": false, "F": false, "false": false, "False": false, "FALSE": false}[.] | values;
 
-# input: text / output: it without white space around
-def trimmed: gsub("\\A\\s+|\\s+\\z"; "");
+# input: text / output: it without white space around. (Without the look-behind, spaces in its middle would be looked at again from each of them.)
+def trimmed: gsub("\\A\\s+|(?<!\\s)\\s+\\z"; "");
 
 # input: text such as 8k / output: the number of bytes; nothing if it is none
 def size:

@@ -34,7 +34,10 @@ def htpasswd:
   else {text: (map(select(.hash != "") | "\(.user):\(.hash)") | join(","))}
   end;
 
-# input: a Secret / output: the same of its passwords. (Of a value, 300 bytes are more than any hash has.)
+# input: text in base64 / output: the hash in it, without white space at its end, which takes long to look for in long text; that is no hash
+def value_as_hash: if length > 400 then . else @base64d | sub("\\s+\\z"; "") end;
+
+# input: a Secret / output: the same of its passwords
 def passwords($use):
   def refused($message): {reason: "PasswordsRefused", $message};
   (.data // {}) as $data
@@ -45,5 +48,5 @@ def passwords($use):
       end
     elif $data | length > most_users then refused("it has more than \(most_users) users")
     elif [$data[] | length] | add > most_bytes then refused("it has more than 128 KiB of passwords")
-    else [$data | to_entries[] | {user: .key, hash: (.value[:400] | @base64d | sub("\\s+\\z"; ""))}] | htpasswd
+    else [$data | to_entries[] | {user: .key, hash: (.value | value_as_hash)}] | htpasswd
     end;

@@ -109,7 +109,7 @@ def key_pair:
   | if $certificates == [] then refused("CertificateInvalid"; "its tls.crt holds no certificate in PEM form")
     elif ($certificates | length) < ([$crt | scan("-----BEGIN [A-Z0-9 ]*CERTIFICATE-----")] | length) then
       refused("CertificateInvalid"; "a certificate in its tls.crt is cut, or not in PEM form")
-    elif $keys == [] and ($key | test("-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type:[^\\n]*ENCRYPTED")) then
+    elif $keys == [] and ($key | test("-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type:[^\\n]{0,20}ENCRYPTED")) then
       refused("PrivateKeyEncrypted"; "its private key is encrypted, and nobody is here to enter the passphrase: store it without one")
     elif $keys == [] then refused("PrivateKeyInvalid"; "its tls.key holds no private key in PEM form")
     elif $keys[0] | length > 8192 then refused("KeyPairRefused"; "its private key is larger than 8 KiB, which no key needs that is served")
