@@ -39,6 +39,20 @@ bcrypt='$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW'
   assert_equal '' "$(problems)"
 }
 
+@test "a password that would take a worker long to compare is refused, even if it is right" {
+  local short long
+  printf -v short '%0700d' 0
+  printf -v long '%0800d' 0
+  sha() { printf '{SHA}%s' "$(printf %s "$1" | openssl dgst -sha1 -binary | base64)"; }
+  secret users Opaque "auth=short:$(sha "$short")
+long:$(sha "$long")"
+  ingress one one.example / red auth-type=basic auth-secret=users
+  ingress any any.example / red auth-type=basic auth-secret=users allowlist-source-range=0.0.0.0/0,::/0 satisfy=any
+  serve
+  assert_equal '200 403 200' "$(status one.example / -u "short:$short") $(status one.example / -u "long:$long") $(status any.example / -u "long:$long")"
+  assert_equal 403 "$(status one.example / -H "Authorization: bAsIc   $(printf 'long:%s' "$long" | base64 -w 0)")"
+}
+
 # bats test_tags=cluster
 @test "without the Secret, or with one that cannot be used, nobody gets in; nor after it is deleted" {
   secret_of_users users

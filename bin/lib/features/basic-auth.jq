@@ -3,11 +3,16 @@
 # The hashes of the passwords are in a file, which nginx reads for each request (passwords.jq says which are let in). While
 # that file is not there, because the Secret is missing, unreadable, or not read yet, the Ingress is closed.
 #
+# nginx computes the hash of whatever a client sends, which takes the longer the longer that is. So what is too long for a
+# password is looked up in a file that does not exist: that is a 403.
+#
 # The pod does not get the password: nginx has compared it, and sends no header Authorization, unless auth-response-headers
 # has one of the authentication service (external-auth.jq).
 include "claims";
 include "named";
 include "quoting";
+
+def longest_login: 1000; # of the name and the password, in base64
 
 # input: [answered claim] / output: the same; .users is the name of the file
 def claims($context):
@@ -34,15 +39,20 @@ def location:
       + (if .set.satisfy == "any" and .set.allow then "set $basic_realm \($realm); if ($in_networks_\(.set.allow)) { set $basic_realm off; } auth_basic $basic_realm; "
        else "auth_basic \($realm); "
        end)
-      + "auth_basic_user_file \("\($ENV.STATE_DIR)/keys/\(.users)" | string); "
+      + "auth_basic_user_file \"$users_folder/\(.users | harmless)\"; "
   else "" end;
 
-# input: model / output: the same with the header Authorization for the pods; that of external-auth.jq has it already
+# input: model / output: the same with the folder of the files, and the header Authorization for the pods; that of
+# external-auth.jq has it already
 def model:
   [.servers[].locations[] | select(.users)] as $logins
   | if $logins == [] then .
     else
       .lines += [
+        "  map $http_authorization $users_folder {",
+        "    \"~*^basic .{\(longest_login + 1)}\" \("\($ENV.STATE_DIR)/keys/too-long" | string);",
+        "    default \("\($ENV.STATE_DIR)/keys" | string);",
+        "  }",
         "  map $is_login $sent_authorization {",
         "    default \"\";",
         "    \"\" $http_authorization;",
