@@ -76,3 +76,13 @@ own=(-H 'X-Code: 1' -H 'X-Format: f' -H 'X-Namespace: n' -H 'X-Ingress-Name: i' 
   assert_equal 'The body of the request is too large.' "$(ask one.example / -d xx)"
   assert_contains "$(ask one.example /drop)" 'Service e2e/red closed the connection before it answered: Ingress e2e/named.'
 }
+
+@test "the first port of a default backend is looked for once, not for each path" {
+  [[ ${TIER-unit} == unit ]] || skip 'no cluster is needed'
+  ingress many many.example / red default-backend=large
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq -c '
+    .ingresses.items[0].spec.rules[0].http.paths |= [range(2000) as $n | .[0] | .path = "/\($n)"]
+    | .services.items += [.services.items[0] | .metadata.name = "large" | .spec.ports = [range(5000) | {name: "p\(.)", port: (. + 1)}]]' | digest_lists >"$dir/snapshot"
+  timeout 8 "$bin/route" <"$dir/snapshot" >"$dir/model.json"
+  assert_json '[.servers[].locations[] | select(.fallback.upstream == "large.e2e.1")] | length' 2000 <"$dir/model.json"
+}

@@ -453,3 +453,8 @@ limited() { # INGRESSES LIMITS
   assert_equal 10 "$(problems | grep -c 'ObjectUnreadable')"
   assert_contains "$(problems)" 'MoreProblems: null: and 40 more problems in namespace a'
 }
+
+@test "spaces in a password of a Secret and in the middle of annotations cost little, whatever their number" {
+  timeout 5 jq -n -e -L "$bin/lib" 'include "passwords"; {data: {alice: (" " * 98000 + "x" | @base64)}} | passwords("auth-map").reason == "PasswordsRefused"'
+  timeout 5 jq -n -e -L "$bin/lib" --arg policy compatible 'include "annotations"; all(range(500); ("x" + " " * 4094 + "x " | trimmed | length) == 4096)'
+}
