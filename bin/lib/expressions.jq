@@ -8,6 +8,9 @@
 # How many characters nginx may have to compare: some 10 ns each.
 def most_steps: 400000;
 
+# How many tokens an expression may have: jq takes 25 us to weigh one, and an Ingress may have thousands of expressions.
+def most_tokens: 100;
+
 # input: text / output: its tokens; null if something in it is no token that is let in
 #
 # Not let in are white space, quotes, "%", ";", "#", look-around, back-references, flags and named groups. A class has
@@ -62,7 +65,7 @@ def weighed:
   | if $all[0] == null then {why: "has something in it that is not served; allowed: literals, classes, . ? * + {n,m} ^ $ ( ) |"}
     else
       [$all | add | match("\\{[0-9]{1,2}(,[0-9]{0,2})?\\}|\\\\.|\\[\\^?([^\\]\\\\]|\\\\.)+\\]|\\(\\?:|[A-Za-z0-9_~!&,=:@/-]+(?![*+?{])|."; "g").string] as $tokens
-      | reduce range($tokens | length) as $at
+      | reduce range($tokens | length | select(. <= most_tokens)) as $at
         ({now: {loops: 0, ways: 1}, steps: [], groups: [{start: {loops: 0, ways: 1}, ends: []}], atom: null, first: true, head: 0, in_head: true};
           $tokens[$at] as $token
           | (if $token | test("\\A([*+?]|\\{.+\\})\\z") then
@@ -105,7 +108,10 @@ def weighed:
              end)
           | (if .in_head and ($token | is_literal or . == "^" | not) then .in_head = false else . end)
           | .first = false)
-      | if .groups | length > 1 then .why = "has a group that is not closed" else . end
+      | if $tokens | length > most_tokens then .why = "has more than \(most_tokens) parts"
+        elif .groups | length > 1 then .why = "has a group that is not closed"
+        else .
+        end
       | if .why then {why} else {steps: (.steps | group_by([.loops, .ways]) | map(.[0] + {size: (map(.size) | add)})), head} end
     end;
 

@@ -51,7 +51,7 @@ def with_rewrite($options):
     end;
 
 # input: [location] / output: the longest path for which all their expressions together are not too expensive
-def longest: [.[].path | weighed.steps[]] | longest_path;
+def longest: [.[].weighed.steps[]] | longest_path;
 
 # input: [location] of a server / output: a location for paths that are too long for the owner's expressions
 #
@@ -61,17 +61,17 @@ def too_long:
   | select(. < 16383)
   | "    location ~ \"(?s)^.{\(. + 1)}\" { return 414 \"A path of more than \(.) characters is not matched with the regular expressions of this host.\\n\"; }";
 
-# input: an expression / output: what is literal at its beginning
-def literal_head: weighed.head as $characters | ltrimstr("^")[:$characters];
+# input: a location with an expression / output: what is literal at its beginning
+def literal_head: .weighed.head as $characters | .path | ltrimstr("^")[:$characters];
 
 # input: [location] of a server / output: the same; before each expression of a guest, a location for what is too long for that one
 def with_guests:
   ([.[] | select(.guest)] | longest) as $longest
-  | sort_by(if .guest then 0.5 - (.path | literal_head | rtrimstr("/") | length) else -(.path | length) end) # as a Prefix has no "/" at its end
+  | sort_by(if .guest then 0.5 - (literal_head | rtrimstr("/") | length) else -(.path | length) end) # as a Prefix has no "/" at its end
   | if $longest >= 16383 then .
     else
       map(if .guest then
-          (.path | literal_head) as $literal
+          literal_head as $literal
           | {path, pathType, ingress, status: 414, message: "A path of more than \($longest) characters is not matched with it",
              head: "~* \"(?s)^\($literal).{\([0, $longest + 1 - ($literal | length)] | max)}\""}, .
         else . end)
@@ -82,7 +82,8 @@ def model:
   .options as $options
   | .servers |= map(
       if any(.locations[]; .pathType == "RegularExpression") then
-        any(.locations[]; .guest) as $guests
+        .locations |= map(if .pathType == "RegularExpression" then .weighed = (.path | weighed) else . end)
+        | any(.locations[]; .guest) as $guests
         | .lines += [.locations | too_long]
         | .locations |= (map(with_head($guests)) | map(select(is_exact_folder)) + (map(select(is_exact_folder | not)) | if $guests then with_guests else . end))
       else .
