@@ -114,11 +114,11 @@ def server_block($tls):
     "    listen \($ENV.HTTP_PORT)\($options);",
     "    listen \($ENV.HTTPS_PORT) ssl\($options);",
     (if $ENV.LISTEN_IPV6 == "on" then "    listen [::]:\($ENV.HTTP_PORT)\($options);", "    listen [::]:\($ENV.HTTPS_PORT) ssl\($options);" else empty end),
-    "    server_name \(
-      if .host == "" then "_"
-      elif .host | startswith("*.") then "\"~^[^.]+\(.host[1:] | harmless | gsub("[.]"; "[.]"))$\"" # one label, unlike nginx's own "*."
-      else .host | string
-      end);",
+    "    server_name \(.others as $others | [.host, $others[]?] | map(
+      if . == "" then "_"
+      elif $others or startswith("*.") then "\"~^\(harmless | gsub("[.]"; "[.]") | sub("^[*]"; "[^.]+"))$\"" # one label, unlike nginx's own "*."
+      else string
+      end) | join(" "));",
     (if .host == "" then $tls[] else empty end),
     "    if ($nginx_says) { return 400 $nginx_says; }",
     "    if ($is_loop) { return 508 \"This request goes round in circles, perhaps because an EndpointSlice has the address of a controller.\\n\"; }",

@@ -11,7 +11,8 @@
 #          uses: [feature],                                                        what its annotations need (annotations.jq)
 #          claims: [{host, path, pathType, redirect: true, service: "namespace/name", port: number or name}
 #                 | {host, path, pathType, redirect: true, status, reason, message}       an error of ours answers
-#                 | {host, path: "/", pathType: "Default"}],                              no default backend: a 404
+#                 | {host, path: "/", pathType: "Default"}                                no default backend: a 404
+#                 | {host, path, pathType: "Refused"}],                                   served by nobody (shut.jq)
 #          tls: [{hosts, secretName}], problems: [{reason, message}]}
 #
 # host "" is any host that no other server has. pathType is Exact, Prefix, or two that are ours and not the API's: Default,
@@ -23,6 +24,7 @@ include "annotations"; # asked, asks_for_expressions, backend_protocol, redirect
 include "expressions"; # expression
 include "networks";
 include "limits"; # limits, within_limits
+include "shut"; # certain, protects, counting
 include "ownership";
 include "items"; # key, read_item, each_item
 include "allow"; # is_host, is_name, path_refusal, quoted
@@ -48,7 +50,7 @@ def path_and_type($expressions):
   (.path // "" | if . == "" then "/" else . end) as $path
   | ($expressions and .pathType != "Exact") as $expression
   | [$path | if $expression then expression.why // empty else path_refusal end] as $refused
-  | if $refused != [] then problem("PathRefused"; "the path \($path | quoted) \($refused[0])")
+  | if $refused != [] then problem("PathRefused"; "the path \($path | quoted) \($refused[0])") + {path: ($path | certain($expression)), pathType: "Refused"}
     elif $expression then {$path, pathType: "RegularExpression"}
     elif .pathType == "Exact" then {$path, pathType: "Exact"}
     else # Prefix, and ImplementationSpecific likewise; a trailing slash means nothing there
@@ -65,7 +67,7 @@ def rule_claims($redirected; $closed; $expressions):
       | .http.paths[]?
       | (.backend | backend($namespace; $closed)) as $backend
       | path_and_type($expressions)
-      | if .path then {$host} + . + $redirect + $backend else . end
+      | {$host} + . + $redirect + $backend
     else
       problem("HostRefused"; "the host \($host | quoted) is no DNS name")
     end;
@@ -82,15 +84,14 @@ def default_claims($redirected; $closed):
 
 # input: an Ingress / output: its digest
 def digest($limits):
-  within_limits($limits)
-  | asked($policy) as $asked
+  within_limits($limits) | asked($policy) as $asked
   | (if $asked.closed then {} else redirected_hosts($asked.set; $ssl_redirect) end) as $redirected
   | [rule_claims($redirected; $asked.closed; $asked | asks_for_expressions), default_claims($redirected; $asked.closed)] as $claims
   | {
       ingress: key,
       created: (.metadata.creationTimestamp // ""),
       options: ({protocol: ($asked | backend_protocol), set: $asked.set, protections: $asked.protections, share: shared_with} | del(.[] | select(. == null or . == {} or . == []))),
-      claims: [$claims[] | select(.host)],
+      claims: counting($claims; $asked | protects),
       tls: [.spec.tls[]? | {hosts, secretName}] | unique,
       problems: [.excess // empty, ($claims[].problem | values), $asked.problems[]?, sharing_problems] | unique
     } + if $asked.uses then {uses: $asked.uses} else {} end;

@@ -5,6 +5,7 @@
 # limits. limits.json has them; the setting LIMITS changes some: "namespace_hosts=20000 ingress_paths=10000".
 # What exceeds a limit is not served, and is a problem; the oldest Ingresses count first. (jq 1.6 wants `import` after `include`.)
 include "ownership";
+include "shut";
 import "limits" as $table;
 
 # input: the setting LIMITS / output: {"name of a limit": number, ...}
@@ -62,7 +63,7 @@ def size:
 def exceeded($limits):
   first((to_entries[] | select(.value > $limits["namespace_\(.key)"]).key), null);
 
-# input: [digest of an Ingress of one namespace, the oldest first] / output: a problem for each with which they exceed a limit
+# input: [digest of an Ingress of one namespace, the oldest first] / output: {problem, ingress} for each with which they exceed a limit
 def beyond_limits($limits):
   foreach .[] as $ingress ({used: {}};
     (reduce ([$ingress] | size | to_entries[]) as {$key, $value} (.used; .[$key] += $value)) as $sum
@@ -73,11 +74,13 @@ def beyond_limits($limits):
           message: "it is not served: with it, the Ingresses of its namespace would have \($sum[$limit]) \($limit | gsub("tls_hosts"; "hosts in spec.tls") | gsub("networks"; "networks and other entries in lists of annotations")), and the limit is \($limits["namespace_\($limit)"])"}
       else .used = $sum
       end;
-    select(.problem) | {problem});
+    select(.problem) | {problem, $ingress});
 
-# input: [digest of an Ingress, the oldest first] / output: those with which no namespace exceeds a limit; and problems
+# input: [digest of an Ingress, the oldest first] / output: those with which no namespace exceeds a limit; and
+# problems, of which one for each namespace has, as .shut, the claims that the others protect (shut.jq)
 def within_namespace_limits($limits):
-  [group_by(.ingress | namespace)[] | select(size | exceeded($limits)) | beyond_limits($limits)] as $problems
+  [group_by(.ingress | namespace)[] | select(size | exceeded($limits)) | [beyond_limits($limits)]
+   | .[0].shut = (map(.ingress) | protected_beyond($limits)) | .[] | del(.ingress)] as $problems
   | if $problems == [] then .[]
     else
       ([$problems[].problem | {(.ingress): true}] | add) as $is_beyond

@@ -47,7 +47,7 @@ def with_owners($mode; $ingresses):
       | if .host == "" then .
         else
           (if $wildcards then .wildcard = $wildcards[.host | as_wildcard] else . end)
-          | (if .wildcard then [.claims[0], .wildcard[0]] | min_by($age[.ingress]) else .claims[0] end) as $first
+          | (if .wildcard then [.claims[0], .wildcard[0]] | min_by($age[.ingress] // infinite) else .claims[0] end) as $first
           | .owner = ($first.ingress | namespace)
           | if $mode == "shared" or (.claims[0].ingress == $first.ingress and .claims[-1].ingress == $first.ingress) then . # they are in the order of the Ingresses, so all are one's
             else without_strangers($first)

@@ -3,7 +3,7 @@
 # input:  the snapshot, a line for each object (jq -n): the digests of the Ingresses, Services and EndpointSlices
 #         (ingresses.jq, services.jq and endpointslices.jq say what is in them), {terminating: "namespace"}, the
 #         {certificate: "namespace/name", ...} that `certificates` prints, {problem}; and last {whole: true}
-# args:   $quarantine: [{"namespace/name of an Ingress": {digest, message}, ...}]: those that nginx rejects
+# args:   $quarantine: [{"namespace/name of an Ingress": {digest, message, without_hosts}, ...}]: those that nginx rejects
 #         $default_secret: "namespace/name" of the Secret for hosts without a certificate, or ""
 #         $ownership, $limits, $shared: HOST_OWNERSHIP (ownership.jq), LIMITS (limits.jq) and SHARED_NAMESPACES
 # output: {
@@ -14,6 +14,7 @@
 #             with redirect: true if its HTTP clients are sent to HTTPS,
 #             with protocol: HTTPS, GRPC or GRPCS if its pods do not speak HTTP,
 #             with options if its Ingress has annotations: the number of its element of `options`, from 1
+#             (a server with others: [host] is for these hosts, too: nothing else is left of them, see shut.jq)
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],
 #             with cut: their number, if there are more of them
 #   options: [{annotation: value}, ...], features: [those that give them]   (features.jq)
@@ -35,7 +36,7 @@
 # (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
 include "tls"; # certificates, default_certificate
 include "limits"; # limits, within_namespace_limits, endpoint_limits, not_too_many_problems
-include "quarantined"; # without_quarantined
+include "shut"; # served
 include "ownership"; # with_owners
 include "features"; # feature_claims
 include "feature-files";
@@ -167,7 +168,7 @@ def location($ready):
   end
   | if .status then del(.upstream, .protocol, .options) else . end
   | if .port then .port = .port.port else . end
-  | del(.host, .created, .share, .protections, .balance, .also);
+  | del(.host, .others, .created, .share, .protections, .balance, .also);
 
 # --- all of it (at a first reading, leave out limits, quarantine, features and owners)
 
@@ -184,7 +185,7 @@ def location($ready):
 | ($limits | limits) as $limits
 | ([.[] | select(.ingress)] | by_age($terminating)) as $ours
 | [$ours[] | select($quarantine[0][.ingress].digest == tojson)] as $quarantined # while they are what nginx rejected
-| ([$quarantined[] | {(.ingress): true}] | add // {}) as $is_quarantined
+| ([$quarantined[] | {(.ingress): ($quarantine[0][.ingress] | {without_hosts})}] | add // {}) as $is_quarantined
 | [$ours | within_namespace_limits($limits)] as $limited
 | [$limited[] | select(.problem | not)] as $within_limits
 | [$within_limits[] | select($is_quarantined[.ingress] | not)] as $ingresses
@@ -195,14 +196,14 @@ def location($ready):
 # claim, answered, winner, location; what is quarantined stays until it is known whose its host is
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
     ($within_limits[] | claims($numbers) | answered($services)) ]
-| feature_claims({$features, $options, $secrets, $services, $slices, shared: ($shared | split(",")), quarantined: $is_quarantined}; answered($services)) as $claims
+| (feature_claims({$features, $options, $secrets, $services, $slices, shared: ($shared | split(",")), quarantined: $is_quarantined}; answered($services)) + [$limited[].shut[]?]) as $claims
 | ($claims | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts
-| [$hosts[].claims | without_quarantined($is_quarantined) | select(. != []) | winners] as $decided
+| [$hosts | served($is_quarantined; $limits)[] | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners
 | ($winners | endpoint_limits($slices; $limits)) as $most
 | ($winners | upstreams($slices; $most; $limits.namespace_endpoints) | map(select(.endpoints != []))) as $upstreams
 | ($upstreams | map({(.name): true}) | add // {}) as $ready
-| ($winners | group_by(.host) | map({host: .[0].host, locations: map(location($ready))})) as $servers
+| ($winners | group_by(.host) | map((.[0] | {host, others} | del(.others | nulls)) + {locations: map(location($ready))}) | sort_by(.others | not)) as $servers
 
 # the certificates
 | [default_certificate($default_secret; $secrets)] as $default_certificate

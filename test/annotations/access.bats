@@ -20,3 +20,74 @@ load words
   assert_equal '200 503' "$(statuses {one,two}.example/)"
   assert_contains "$(problems)" 'allowlist-source-range and whitelist-source-range are two names for one thing, but their values differ'
 }
+
+# --- what is protected and not served stays shut
+
+@test "where an Ingress protects a path that is refused, no other Ingress of its namespace answers" {
+  allow=allowlist-source-range=192.0.2.1
+  ingress open open.example / red
+  ingress beside open.example /beside red
+  ingress below open.example /secret/a red
+  ingress sign sign.example '/x;y' red "$allow"
+  ingress root sign.example / red
+  ingress beside-sign sign.example /x red
+  ingress number open.example '/api/v[0-9]' red use-regex=true
+  ingress space open.example '/secret/a%20b' red "$allow"
+  ingress group open.example '/api/(v1)+/admin' red use-regex=true "$allow"
+  ingress alternatives either.example '/api/a|/b(c' red use-regex=true "$allow"
+  ingress whole either.example /whole red
+  ingress alone alone.example '/x;y' red "$allow"
+  ingress free free.example '/x;y' red
+  ingress all free.example / red
+  ingress own own.example / red allowlist-source-range=0.0.0.0/0,::/0
+  jq '.spec.rules[0].http.paths += [.spec.rules[0].http.paths[0] | .path = "/x;y"]' "$BATS_TEST_TMPDIR"/objects/*-e2e-own.json >"$dir/own"
+  cp "$dir/own" "$BATS_TEST_TMPDIR"/objects/*-e2e-own.json
+  serve
+  assert_equal '503 503 503 503 200' "$(statuses 'open.example/secret/a%20b' open.example/{secret/a,api/v1/admin,elsewhere,beside})"
+  assert_equal '503 404 200 200' "$(statuses either.example/whole 'alone.example/x;y' 'free.example/x;y' 'own.example/x;y')"
+  assert_equal '503 503 200' "$(statuses 'sign.example/x;y' sign.example/{y,x})"
+  assert_contains "$(problems)" 'ProtectionNotAvailable: e2e/number: closed because Ingress e2e/group protects a path that is not served, which could be this one'
+}
+
+@test "while an Ingress is quarantined, neither a wildcard nor rules without a host answer for its host, whosever they are" {
+  ingress shut a.one.example / red allowlist-source-range=192.0.2.1
+  ingress wild '*.one.example' / blue
+  ingress plain b.two.example / red
+  ingress all '*.three.example' / red
+  ingress exact c.three.example / blue
+  ingress other/any '' / red
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | digest_lists >"$dir/snapshot"
+  jq -c 'select(.ingress | IN("e2e/shut", "e2e/plain", "e2e/all")) | {(.ingress): {digest: tojson, message: "no"}}' "$dir/snapshot" | jq -s add >"$dir/quarantine"
+  serve_snapshot "$dir/quarantine" <"$dir/snapshot"
+  assert_equal '503 503 503' "$(statuses {a.one,b.two,a.three}.example/)"
+  assert_equal 'blue blue other/red' "$(who_answers b.one.example /) $(who_answers c.three.example /) $(who_answers b.b.two.example /)"
+  assert_contains "$(ask a.one.example /)" 'this host has rules, but they are not served: nginx rejects their Ingress, or it is beyond a limit: path / of Ingress e2e/'
+  # where there are too many of them, the namespace's own do not answer
+  LIMITS=namespace_wildcards=2 serve_snapshot "$dir/quarantine" <"$dir/snapshot"
+  assert_equal '503 other/red 503' "$(status a.one.example /) $(who_answers b.two.example /) $(status a.three.example /)"
+  jq -c 'map_values(.without_hosts = true)' "$dir/quarantine" >"$dir/without"
+  serve_snapshot "$dir/without" <"$dir/snapshot"
+  assert_equal '503 503 other/red' "$(statuses {a,b}.one.example/) $(who_answers b.two.example /)"
+}
+
+@test "what an Ingress beyond a limit protects stays shut" {
+  ingress open open.example / red
+  ingress beside open.example /beside red
+  ingress wild '*.wild.example' / red
+  ingress other/red red.example / red
+  ingress shut open.example /admin red allowlist-source-range=192.0.2.1
+  ingress host a.wild.example / red allowlist-source-range=192.0.2.1
+  ingress taken red.example / red allowlist-source-range=192.0.2.1
+  ingress free b.wild.example / blue
+  LIMITS=namespace_ingresses=3 serve
+  assert_equal '503 503 200 503 200 200' "$(statuses open.example/{,admin,beside} {a.wild,b.wild,red}.example/)"
+  assert_contains "$(problems)" 'e2e/open: closed because Ingress e2e/shut protects /admin, and is not served: it is beyond a limit'
+  without taken
+  without free
+  ingress many open.example /0 red allowlist-source-range=192.0.2.1
+  for file in "$BATS_TEST_TMPDIR"/objects/*-e2e-many.json; do
+    jq '.spec.rules[0].http.paths |= [range(9) as $n | .[0] | .path = "/\($n)"]' "$file" >"$dir/many" && cp "$dir/many" "$file"
+  done
+  LIMITS='namespace_ingresses=9 ingress_paths=5' serve
+  assert_equal '403 503 503 503' "$(statuses open.example/{1,8,beside,admin})"
+}

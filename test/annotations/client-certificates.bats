@@ -126,6 +126,10 @@ tls_statuses_as() { # HANDSHAKE HOST CLIENT
   ingress missing missing.example / red auth-tls-secret=nowhere
   ingress beside missing.example /beside red
   ingress off missing.example /off red auth-tls-verify-client=off
+  ingress falls-back missing.example /back no-such-service default-backend=blue
+  ingress moved missing.example /moved no-such-service permanent-redirect=https://elsewhere.example
+  ingress backed right.example / no-such-service default-backend=blue
+  ingress verified right.example /x red auth-tls-secret=ca
   ingress wrong wrong.example / red auth-tls-secret=ca auth-tls-verify-depth=-1
   ingress beside-wrong wrong.example /beside red
   ingress replaced replaced.example / red auth-tls-secret=nowhere
@@ -135,6 +139,8 @@ tls_statuses_as() { # HANDSHAKE HOST CLIENT
   hosts=({missing,wrong}.example/{,beside} missing.example/off replaced.example/{,right,beside})
   assert_equal '503 503 503 503 200 503 200 200' "$(tls_statuses alice "${hosts[@]}")"
   assert_equal '503 503 503 503 200 503 400 400' "$(tls_statuses - "${hosts[@]}")"
+  assert_equal '503 503 400' "$(tls_statuses - missing.example/{back,moved} right.example/)"
+  assert_equal '503 503 200' "$(tls_statuses alice missing.example/{back,moved} right.example/)"
   assert_contains "$(problems)" 'e2e/beside: closed, because its protection is not available here: clients of host missing.example need a certificate, because Ingress e2e/missing says so, which cannot be given: Secret e2e/nowhere does not exist'
 }
 

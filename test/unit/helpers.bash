@@ -136,9 +136,9 @@ serve_lists() {
 
 # The same with a snapshot. An nginx that runs ends first: after a reload, its old
 # workers would answer for a moment.
-serve_snapshot() {
+serve_snapshot() { # [QUARANTINE]
   [[ ! -s $STATE_DIR/run/nginx.pid ]] || { kill -TERM "$(<"$STATE_DIR/run/nginx.pid")" && wait_for 15 test ! -e "$STATE_DIR/run/nginx.pid"; }
-  "$bin/route" >"$dir/model.json"
+  "$bin/route" "$@" >"$dir/model.json"
   use_known_keys
   "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >"$dir/apply.log" 2>&1
   [[ -e $BATS_FILE_TMPDIR/keys ]] || cp -rp "$STATE_DIR/keys" "$BATS_FILE_TMPDIR"

@@ -397,13 +397,13 @@ limited() { # INGRESSES LIMITS
   assert_contains "$(<"$dir/changes")" 'changed a/s:80 gained pod'
 }
 
-@test "a host stays its owner's while its Ingress is quarantined" {
+@test "a host stays its owner's while its Ingress is quarantined, and an error answers for it" {
   snapshot rules '(.ingresses.items[] | select(.metadata.name == "fruit") | .spec.tls) = []
     | .ingresses.items += [{metadata: {namespace: "aaa", name: "squat", creationTimestamp: "2027"}, spec: {ingressClassName: "bash",
         rules: [{host: "fruit.example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "s", port: {number: 80}}}}]}}]}}]' >"$dir/snapshot"
   jq -c 'select(.ingress == "demo/fruit" or .ingress == "demo/added-later") | {(.ingress): {digest: tojson, message: "no"}}' "$dir/snapshot" | jq -s add >"$dir/quarantine"
   "$bin/route" "$dir/quarantine" <"$dir/snapshot" >"$dir/model.json"
-  jq '[.servers[].host] | index("fruit.example")' "$dir/model.json" | assert_json . null
+  jq -c '.servers[] | select(.host == "fruit.example").locations | map([.ingress, .status])' "$dir/model.json" | assert_json . '[["demo/fruit",503]]'
   assert_contains "$(problems)" 'HostTaken: aaa/squat: host fruit.example belongs to namespace demo'
   assert_contains "$(problems)" 'RejectedByNginx: demo/fruit'
 }

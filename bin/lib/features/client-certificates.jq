@@ -77,7 +77,9 @@ def claims($context):
           end
         elif .ingress == null or .problem or $first == null or annotations($context.options)["auth-tls-verify-client"] == "off" then .
         elif $first.closed then
-          if .upstream then closed("clients of host \(.host) need a certificate, because Ingress \($first.ingress) says so, which cannot be given: \($first.closed)") else . end
+          if .upstream or .status then # for an error, a default backend could answer
+            closed("clients of host \(.host) need a certificate, because Ingress \($first.ingress) says so, which cannot be given: \($first.closed)")
+          else . end
         else .client = ($first | {authority, depth, options}) # whose options count here
         end);
 
