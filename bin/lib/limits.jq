@@ -80,7 +80,7 @@ def beyond_limits($limits):
 # problems, of which one for each namespace has, as .shut, the claims that the others protect (shut.jq)
 def within_namespace_limits($limits):
   [group_by(.ingress | namespace)[] | select(size | exceeded($limits)) | [beyond_limits($limits)]
-   | .[0].shut = (map(.ingress) | protected_beyond($limits)) | .[] | del(.ingress)] as $problems
+   | .[0].shut = (map(.ingress) | protected_beyond) | .[] | del(.ingress)] as $problems
   | if $problems == [] then .[]
     else
       ([$problems[].problem | {(.ingress): true}] | add) as $is_beyond

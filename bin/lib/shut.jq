@@ -11,16 +11,17 @@
 include "ownership";
 include "allow";
 
-# How many folders the shut places of one namespace on a host may lie in, and how many paths of a namespace beyond its
-# limits stay shut one by one. If there are more, all that the namespace has on that host is closed.
+# How many folders the shut places of one namespace on a host may lie in; and how many paths of a namespace beyond its
+# limits stay shut one by one. If there are more, all that the namespace has on these hosts is closed.
 def most_folders: 50000;
 def most_beyond: 10000;
 
 # input: a path that is refused, or a regular expression / output: the path, if it means itself and nothing else; or the
 # folder with all that it could mean: "/a;b" => "/a;b", "/a/b%20c" => "/a/", "/a/b+/c" => "/a/", "/a/(b|c)" => "/"
 def certain($expression):
-  if length > 1024 or test("[|]|[.][.]|%2e"; "i") then "/" # alternatives, and what leads up again
-  elif ($expression | not) and test("\\A(/(?!/|[.](/|\\z))[!-$&-.0-~]*)+\\z") then rtrimstr("/")
+  if length > 1024 then "/"
+  elif ($expression | not) and test("\\A(/(?!/|[.]{1,2}(/|\\z))[!-$&-.0-~]*)+\\z") then rtrimstr("/")
+  elif test("[|]|[.][.]|%2e"; "i") then "/" # alternatives, and what leads up again
   else
     "[A-Za-z0-9_~!&,=:@\(if $expression then "" else ".()*+" end)-]+" as $element
     | [capture("\\A\\^?(?<folder>/(?![?*{])(\($element)/(?![?*{]))*)").folder][0] // "/"
@@ -42,12 +43,12 @@ def counting($all; $protects):
 # input: [digest of an Ingress of one namespace that is beyond a limit] / output: the claims that they protect
 #
 # Clients of a whole host may need a certificate because of one. A canary protects nothing: its main Ingress does.
-def protected_beyond($limits):
+def protected_beyond:
   def is_whole: any(.options.protections[]?; startswith("auth-tls-"));
   def protecting: (.options.protections or any(.claims[]; .reason == "ProtectionNotAvailable")) and (.options.set.canary | not);
   map(select(protecting))
   | (([.[].claims | length] | add) > most_beyond) as $are_many
-  | [ limit($limits.namespace_hosts; .[]
+  | [ limit(most_beyond; .[]
       | . as $ingress
       | ($are_many or is_whole) as $whole
       | .claims[] | select(if $whole then .pathType == "Default" else .service or .status or .pathType == "Refused" end)

@@ -136,6 +136,7 @@ serve_lists() {
 
 # The same with a snapshot. An nginx that runs ends first: after a reload, its old
 # workers would answer for a moment.
+# shellcheck disable=SC2120 # the tests of annotations pass one
 serve_snapshot() { # [QUARANTINE]
   [[ ! -s $STATE_DIR/run/nginx.pid ]] || { kill -TERM "$(<"$STATE_DIR/run/nginx.pid")" && wait_for 15 test ! -e "$STATE_DIR/run/nginx.pid"; }
   "$bin/route" "$@" >"$dir/model.json"
