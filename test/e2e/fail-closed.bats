@@ -59,7 +59,7 @@ teardown_file() {
 setup() {
   pod=$(controller_pods | head -n 1)
   wait_for_equal 60 "$(protected | cut -d ' ' -f 2 | xargs)" answers
-  assert_equal 200 "$(ask rejected-0.shut.example / -o /dev/null -w '%{http_code}')"
+  wait_for 30 always_status 200 rejected-0.shut.example /
   assert_equal 200 "$(curl -sk -u alice:secret -o /dev/null -w '%{http_code}' --connect-to "::$(tls_address)" https://basic.shut.example/admin)"
 }
 

@@ -129,7 +129,7 @@ quarantined_ingresses() {
   wait_for_line 20 'RejectedByNginx.*too long parameter' kubectl -n e2e get events
   wait_for_equal 20 1 quarantined_ingresses
   wait_for_line 10 'Ingress e2e/long: it is quarantined: nothing of it is served, because nginx rejects it: too long parameter' controller_logs
-  always_status 404 long.example /
+  wait_for 20 always_status 503 long.example / # and no wildcard's pods answer
   kubectl -n e2e patch ingress long --type json -p '[{"op": "replace", "path": "/spec/rules/0/http/paths/0/path", "value": "/"}]'
   wait_for 20 always_status 200 long.example /
   wait_for_equal 20 0 quarantined_ingresses
