@@ -141,18 +141,18 @@ lose_objects() {
 }
 
 # Each pod's controller ends, and is started again with nothing that it knew.
-start_anew() {
+restart_controllers() {
   local pod
   for pod in $(controller_pods); do kubectl -n bash-ingress exec "$pod" -- bash -c 'kill 1'; done
 }
 
-# What is live stays, and no more goes live; and who starts anew does not become ready.
+# What is live stays, and no more goes live; and a controller that restarts does not become ready.
 lose_rights() {
   lost_rights=yes
   jq '.rules |= map(select(.resources != ["secrets"]))' "$BATS_FILE_TMPDIR/rights.json" | kubectl replace -f - >/dev/null
   wait_for_line 30 'cannot read secrets: .*Forbidden' controller_logs --since 30s
   all_are_shut_by "$(protected | cut -d ' ' -f 2 | xargs)"
-  start_anew
+  restart_controllers
   all_are_shut_by '000 000 000 000 000 000 000 000 000 000'
 }
 
@@ -182,6 +182,6 @@ be_rejected() {
   nobody_gets_in_while restore_annotations
 }
 
-@test "while the controller starts anew, nobody gets in" {
-  nobody_gets_in_while start_anew
+@test "while the controller restarts, nobody gets in" {
+  nobody_gets_in_while restart_controllers
 }

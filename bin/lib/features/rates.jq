@@ -4,7 +4,7 @@
 # nginx counts in zones of shared memory, of which there cannot be any number. What tenants share in them:
 #
 # - Ingresses with the same rate share a zone: what is counted is an Ingress with a client's address. When a zone is full,
-#   nginx forgets the client that has been silent longest: it may begin anew, and nobody is turned away.
+#   nginx forgets the client that has been silent longest: it may begin again, and nobody is turned away.
 # - limit-connections has a zone for each of the first namespaces that use it, since nginx turns everybody away when such
 #   a zone is full. The later namespaces share one.
 #
