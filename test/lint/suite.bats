@@ -14,3 +14,27 @@ load ../helpers
   assert_equal 1 "$status"
   assert_equal '0 passed, 1 failed' "${lines[-1]}"
 }
+
+@test "a file that fails beside others runs once more, alone, and only that counts" {
+  cat >"$BATS_TEST_TMPDIR/unlucky" <<'END'
+[[ $1 != unlucky || -e $0.again ]] && echo "ok 1 $1 in slot $SLOT" || { touch "$0.again" && echo "not ok 1 $1" && exit 1; }
+END
+  run "$BATS_TEST_DIRNAME/../beside" 1 bash "$BATS_TEST_TMPDIR/unlucky" <<<$'lucky\nunlucky'
+  assert_equal 0 "$status"
+  assert_contains "$output" '# not ok 1 unlucky'
+  assert_equal $'ok 1 lucky in slot 0\nok 1 unlucky in slot 0' "$(grep -E '^(not )?ok ' <<<"$output")"
+}
+
+@test "a file that fails alone, too, has failed; and where many fail, none gets another chance" {
+  cat >"$BATS_TEST_TMPDIR/broken" <<'END'
+echo "not ok 1 $1" && echo "$1" >>"$0.ran" && exit 1
+END
+  run "$BATS_TEST_DIRNAME/../beside" 2 bash "$BATS_TEST_TMPDIR/broken" <<<'broken'
+  assert_equal 1 "$status"
+  assert_contains "$output" $'\nnot ok 1 broken'
+  assert_equal 2 "$(wc -l <"$BATS_TEST_TMPDIR/broken.ran")"
+  run "$BATS_TEST_DIRNAME/../beside" 2 bash "$BATS_TEST_TMPDIR/broken" < <(printf '%s\n' a b c d)
+  assert_equal 1 "$status"
+  assert_equal 4 "$(grep -c '^not ok ' <<<"$output")"
+  assert_equal 6 "$(wc -l <"$BATS_TEST_TMPDIR/broken.ran")"
+}
