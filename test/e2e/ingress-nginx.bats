@@ -1,0 +1,87 @@
+# manifests/variants/ingress-nginx, beside the controller of the other tests: installed in the namespace "moving" for the
+# Ingresses that ingress-nginx has served.
+load helpers
+
+setup_file() {
+  cd "$root"
+  image=$(kubectl -n bash-ingress get deployment bash-ingress -o jsonpath='{.spec.template.spec.containers[0].image}')
+  manifests >"$BATS_FILE_TMPDIR/manifests.json"
+  wait_for 60 kubectl apply -f "$BATS_FILE_TMPDIR/manifests.json" # the namespace of an earlier run may still be leaving
+  make_pair "$BATS_FILE_TMPDIR/pair" old-shop.example ecdsa
+  kubectl -n e2e create secret tls old-shop --cert "$BATS_FILE_TMPDIR/pair.crt" --key "$BATS_FILE_TMPDIR/pair.key"
+  kubectl -n moving rollout status deployment/moving --timeout 60s
+  kubectl -n moving port-forward deployment/moving :8080 :8443 >"$BATS_FILE_TMPDIR/ports" 3>&- &
+  echo "$!" >"$BATS_FILE_TMPDIR/forwarding"
+  wait_for 20 has_lines 2 "$BATS_FILE_TMPDIR/ports"
+}
+
+setup() {
+  create_ingresses
+}
+
+teardown() {
+  [[ -n ${BATS_TEST_COMPLETED-} ]] || kubectl -n moving logs deployment/moving | grep -v ' access: ' | tail -n 60
+  common_teardown
+}
+
+teardown_file() {
+  kill "$(<"$BATS_FILE_TMPDIR/forwarding")" || true # it ends with its pod
+  kubectl -n e2e delete secret old-shop
+  kubectl delete --wait=false -f "$BATS_FILE_TMPDIR/manifests.json"
+}
+
+# The variant, with other names: objects of the cluster have those of the base already; and with the address of ingress-nginx.
+manifests() {
+  kubectl kustomize manifests/variants/ingress-nginx | kubectl create --dry-run=client --validate=false -o json -f - |
+    jq -s --arg image "$image" '{apiVersion: "v1", kind: "List", items: map(.items // [.]) | add} | walk(
+      if . == "bash-ingress" then "moving"
+      elif . == "bash-ingress/bash-ingress" then "moving/moving"
+      elif . == {name: "PUBLISH_ADDRESS", value: ""} then .value = "192.0.2.1"
+      elif . == "bash-ingress:dev" then $image
+      elif type == "object" and .replicas == 2 then .replicas = 1
+      elif type == "object" and .terminationGracePeriodSeconds then .terminationGracePeriodSeconds = 1
+      else . end)'
+}
+
+# As a cluster has them in which ingress-nginx ran: with its class, annotations, and address.
+create_ingresses() {
+  kubectl -n e2e create ingress old-shop --class nginx --rule 'old-shop.example/*=backend:80,tls=old-shop'
+  kubectl -n e2e create ingress old-api --class nginx --rule 'old-api.example/v1(/|$)(.*)=backend:80' --dry-run=client -o json \
+    --annotation nginx.ingress.kubernetes.io/use-regex=true --annotation 'nginx.ingress.kubernetes.io/rewrite-target=/$2' |
+    jq '.spec.rules[].http.paths[].pathType = "ImplementationSpecific"' | kubectl create -f -
+  kubectl -n e2e patch ingress old-api --subresource status --field-manager nginx-ingress-controller --type merge \
+    -p '{"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}'
+}
+
+has_lines() { # NUMBER FILE
+  (($(wc -l <"$2") >= $1))
+}
+
+old() { # 8080|8443 URL [CURL_OPTION...]   asks the controller of "moving"
+  local port
+  port=$(sed -nE "s/^Forwarding from 127.*:([0-9]+) -> $1\$/\\1/p" "$BATS_FILE_TMPDIR/ports")
+  curl -s --max-time 5 --connect-to "::127.0.0.1:$port" "$2" "${@:3}"
+}
+
+@test "Ingresses of the class that ingress-nginx had are served as they are, with their annotations and redirects to HTTPS" {
+  wait_for_line 20 '"uri":"/users"' old 8080 http://old-api.example/v1/users
+  wait_for_line 20 '"host":"old-shop.example"' old 8443 https://old-shop.example/ --cacert "$BATS_FILE_TMPDIR/pair.crt"
+  assert_equal '308 https://old-shop.example/' "$(old 8080 http://old-shop.example/ -o /dev/null -w '%{http_code} %{redirect_url}')"
+  assert_contains "$(old 8443 https://old-shop.example/ -k -D - -o /dev/null)" 'max-age=31536000; includeSubDomains'
+}
+
+@test "while PUBLISH_ADDRESS is the address of ingress-nginx, the status stays as that wrote it; the next address takes its place" {
+  wait_for_equal 20 192.0.2.1 addresses old-shop
+  assert_equal nginx-ingress-controller "$(writer_of_status old-api)"
+  kubectl -n moving set env deployment/moving PUBLISH_ADDRESS=192.0.2.2
+  kubectl -n moving rollout status deployment/moving --timeout 60s
+  wait_for_equal 30 192.0.2.2 addresses old-api
+}
+
+addresses() { # INGRESS
+  kubectl -n e2e get ingress "$1" -o jsonpath='{.status.loadBalancer.ingress[*].ip}'
+}
+
+writer_of_status() { # INGRESS
+  kubectl -n e2e get ingress "$1" --show-managed-fields -o jsonpath='{.metadata.managedFields[?(@.subresource=="status")].manager}'
+}
