@@ -91,15 +91,15 @@ def path_and_above:
   . as $path
   | $path, (indices("/") | reverse[] | select(. > 0) | $path[:.]), "/"; # no join, which takes long for many elements
 
-# input: [location] of a server / output: blocks for /foo where only /foo/ is Exact
+# input: [location] of a server / output: blocks for /foo where only /foo/ is a path
 #
-# nginx would redirect /foo to /foo/ of its own accord (see "location" in the
-# documentation of ngx_http_core_module), unless /foo has a block too.
+# nginx would redirect /foo to /foo/ of its own accord (see "location" in the documentation of
+# ngx_http_core_module). So /foo has a block of its own, with the answer of the next path above it.
 def blocks_against_redirects($exact):
   (map(select(.pathType != "Exact") | {(.path): .}) | add // {}) as $below
   | .[] | select(.pathType == "Exact" and .path != "/" and (.path | endswith("/")) and (.head | not))
   | (.path | rtrimstr("/")) as $path
-  | select($exact[$path] or $below[$path] | not)
+  | select(($exact[$path] or $below[$path]) | not)
   | first($path | path_and_above | $below[.] // empty)
   | "    location = \($path | string) { \(answer) }";
 

@@ -26,7 +26,7 @@ def digest:
         .addressType as $type
         | {
             ports: ([.ports[]? | select(.port | is_port) | {(.name // ""): .port}] | add // {}),
-            # no condition counts as ready (EndpointConditions in discovery.k8s.io/v1)
+            # an endpoint without this condition counts as ready (EndpointConditions in discovery.k8s.io/v1)
             ready: [.endpoints[]? | select(.conditions.ready != false) | addresses($type)],
             # pods that are ending but still serve are used only if none is ready, as kube-proxy does
             ending: [.endpoints[]? | select(.conditions.ready == false and .conditions.serving == true and .conditions.terminating == true) | addresses($type)]

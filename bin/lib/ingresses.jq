@@ -5,12 +5,12 @@
 #         $class, $controller: which Ingresses are ours
 #         $ssl_redirect: "on" or "off", what counts for Ingresses that do not say it
 #         $policy: ANNOTATION_POLICY; $limits: LIMITS (limits.jq)
-# output: a line for each: {} if it is not ours, else
+# output: a line for each: {} if it is of no class of ours (known-items.bash wants a line for each), else
 #         {ingress: "namespace/name", created: its creationTimestamp,
 #          options: {protocol, set: {annotation: value}, protections: [annotation], share: [namespace]},   for all its claims
 #          uses: [feature],                                                        what its annotations need (annotations.jq)
 #          claims: [{host, path, pathType, redirect: true, service: "namespace/name", port: number or name}
-#                 | {host, path, pathType, redirect: true, status, reason, message}       an error of ours answers
+#                 | {host, path, pathType, redirect: true, status, reason, message}       nginx itself answers, with this error
 #                 | {host, path: "/", pathType: "Default"}                                no default backend: a 404
 #                 | {host, path, pathType: "Refused"}],                                   served by nobody (shut.jq)
 #          tls: [{hosts, secretName}], problems: [{reason, message}]}
@@ -22,14 +22,14 @@
 include "classes"; # our_classes, default_is_ours, is_ours
 include "annotations"; # asked, asks_for_expressions, backend_protocol, redirected_hosts, is_redirected, shared_with, sharing_problems
 include "expressions"; # expression
-include "networks";
+include "networks"; # for jq 1.8.2
 include "limits"; # limits, within_limits
 include "shut"; # certain, protects, counting
-include "ownership";
+include "ownership"; # for jq 1.8.2
 include "items"; # key, read_item, each_item
 include "allow"; # is_host, is_name, path_refusal, quoted
 
-# --- claims (and problems among them, which have no host)
+# --- claims, and problems among them: a refused host is only a problem, a refused path a problem and a claim of type Refused
 
 # output: why a part of an Ingress is not served as it says
 def problem($reason; $message): {problem: {$reason, $message}};
@@ -45,7 +45,7 @@ def backend($namespace; $closed):
   else {service: "\($namespace)/\(.service.name)", port: (.service.port | .name // .number // 0)}
   end;
 
-# input: an HTTPIngressPath / output: {path, pathType}, or a problem; $expressions: whether paths are regular expressions
+# input: an HTTPIngressPath / output: {path, pathType}, with a problem if it is refused; $expressions: whether paths are regular expressions
 def path_and_type($expressions):
   (.path // "" | if . == "" then "/" else . end) as $path
   | ($expressions and .pathType != "Exact") as $expression

@@ -1,5 +1,7 @@
 # loop - what the loop does beside its passes: when it polls, what it tells, and what it watches
 #
+# A poll is a pass, in the words of those who only see the log and the metrics.
+#
 # shellcheck shell=bash
 
 step_cpu_seconds=60 # for each process of a step: an object that keeps one busy for longer ends the pass, and the log names the step

@@ -170,7 +170,10 @@ def location($ready):
   | if .port then .port = .port.port else . end
   | del(.host, .others, .created, .share, .protections, .balance, .also);
 
-# --- all of it (at a first reading, leave out limits, quarantine, features and owners)
+# --- all of it
+#
+# At a first reading, leave out limits, quarantine, features and owners. What stays is:
+# [Ingresses | claims | answered($services)] | group_by(.host)[] | winners | location($ready)
 
 # what the snapshot says
 [inputs]
