@@ -15,8 +15,8 @@
 #                 | {host, path, pathType: "Refused"}],                                   served by nobody (shut.jq)
 #          tls: [{hosts, secretName}], problems: [{reason, message}]}
 #
-# host "" is any host that no other server has. pathType is Exact, Prefix, or two that are ours and not the API's: Default,
-# which is what no path of the host matches, and RegularExpression (expressions.jq).
+# host "" is any host that no other server has. pathType is Exact, Prefix, or one of three that are ours and not the
+# API's: Default, which is what no path of the host matches, RegularExpression (expressions.jq), and Refused (shut.jq).
 # $closed is why an Ingress must not be served at all: a protection that it asks for cannot be given (annotations.jq); else null.
 # (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
 include "classes"; # our_classes, default_is_ours, is_ours
