@@ -27,8 +27,9 @@ only_new_items() { # COMMAND... <ITEMS
   paste "$folder/items" "$folder/digests" >"$known" # no line of JSON has a tab in it
 }
 
-# For a short list, all that takes longer than it saves.
+# For a short list, all that takes longer than it saves. Long is a list of many Ingresses, or with one that has thousands
+# of hosts. (At the end of the file, read fails. What is digested only once is not remembered.)
 is_long() {
-  local hundredth=()
-  [[ -e $folder/digest/ingresses ]] && mapfile -s 99 -n 1 hundredth <"$folder/digest/ingresses" && ((${#hundredth[@]} > 0))
+  local start
+  [[ -e $folder/digest/ingresses ]] && read -r -N 50000 start <"$folder/new/ingresses"
 }

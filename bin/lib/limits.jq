@@ -47,26 +47,30 @@ def more_locations:
   | ([.["auth-url", "mirror-target"] | values] | length)
   + ([.["custom-http-errors"] // empty | "", scan("401|403|405|429|500|503")] | unique | length);
 
-# input: [digest of an Ingress] / output: {"what there is a limit for": how much of it they ask for}
+# input: digest of an Ingress / output: {"what there is a limit for": how much of it it asks for}
 def size:
-  [.[].claims[] | select(.pathType == "Default").host] as $hosts
+  [.claims[] | select(.pathType == "Default").host] as $hosts
+  | ($hosts | length) as $own
   | {
-      ingresses: length,
-      hosts: ($hosts | length),
+      ingresses: 1,
+      hosts: $own,
       wildcards: ([$hosts[] | select(startswith("*"))] | length),
-      paths: (([.[].claims | length] | add) - ($hosts | length) + ([.[] | more_locations * ([.claims[] | select(.pathType == "Default")] | length)] | add)),
-      networks: ([.[].options.set // {} | .[] | arrays | length] | add // 0),
-      tls_hosts: ([.[] | select(.tls != []) | ([.claims[] | select(.pathType == "Default")] | length) as $own | .tls[].hosts // [] | length | if . == 0 then $own else . end] | add // 0)
+      paths: ((.claims | length) - $own + more_locations * $own),
+      networks: ([.options.set // {} | .[] | arrays | length] | add // 0),
+      tls_hosts: ([.tls[].hosts // [] | length | if . == 0 then $own else . end] | add // 0)
     };
+
+# input: [what size says] / output: the same of all of them
+def sum: . as $sizes | .[0] | with_entries(.key as $what | .value = ([$sizes[][$what]] | add));
 
 # input: what size says / output: the name of a limit that is exceeded, or null
 def exceeded($limits):
   first((to_entries[] | select(.value > $limits["namespace_\(.key)"]).key), null);
 
-# input: [digest of an Ingress of one namespace, the oldest first] / output: {problem, ingress} for each with which they exceed a limit
+# input: [{ingress: digest, size} of one namespace, the oldest first] / output: {problem, ingress} for each with which they exceed a limit
 def beyond_limits($limits):
-  foreach .[] as $ingress ({used: {}};
-    (reduce ([$ingress] | size | to_entries[]) as {$key, $value} (.used; .[$key] += $value)) as $sum
+  foreach .[] as {$ingress, $size} ({};
+    ([.used // empty, $size] | sum) as $sum
     | ($sum | exceeded($limits)) as $limit
     | .problem = null
     | if $limit then
@@ -79,7 +83,7 @@ def beyond_limits($limits):
 # input: [digest of an Ingress, the oldest first] / output: those with which no namespace exceeds a limit; and
 # problems, of which one for each namespace has, as .shut, the claims that the others protect (shut.jq)
 def within_namespace_limits($limits):
-  [group_by(.ingress | namespace)[] | select(size | exceeded($limits)) | [beyond_limits($limits)]
+  [map({ingress: ., size: size}) | group_by(.ingress.ingress | namespace)[] | select(map(.size) | sum | exceeded($limits)) | [beyond_limits($limits)]
    | .[0].shut = (map(.ingress) | protected_beyond) | .[] | del(.ingress)] as $problems
   | if $problems == [] then .[]
     else

@@ -94,7 +94,7 @@ tell_success() {
   failures[poll]='' failed_in_a_row=0 back_off=0 pause=$POLL_SECONDS
   keep_accounts
   take_time
-  rest=$((now - poll_began < 4 ? 0 : 3)) # after a long poll, so that a storm of events cannot keep the loop busy
+  rest=$(((now - poll_began) / 4)) # after a long poll, so that a storm of events cannot keep the loop busy all the time
   [[ ! -s $next/log ]] || cat "$next/log" >&2
   [[ -e $admin/ready ]] || echo 'ready' >"$admin/ready"
 }

@@ -63,29 +63,34 @@ look_is_due() {
 }
 
 # Starts `certificates` beside the passes. A pass that needs to know waits for it, but not for long: a certificate that
-# comes late gets the next pass. The pipe ends when it does; nothing comes.
+# comes late gets a later pass. Until nothing is unread, none waits again: who names a hundred Secrets would hold up each
+# pass. The pipe ends when it does; nothing comes. (read's status is above 128 when the time is over.)
 look() {
   local beside
   printf '%s\n' "$now" >"$folder/looked"
   exec {beside}< <(run_certificates)
-  if is_waited_for; then read -r -t "$(patience)" <&"$beside" || true; fi
+  if is_waited_for; then
+    read -r -t "$(patience)" <&"$beside" || (($? <= 128)) || : >"$folder/is-late"
+  elif ((unread == 0)); then
+    rm -f "$folder/is-late"
+  fi
   exec {beside}<&-
 }
 
 is_waited_for() {
-  ((unread > 0)) || [[ -s $folder/error/secrets ]]
+  [[ -s $folder/error/secrets ]] || { ((unread > 0)) && [[ ! -e $folder/is-late ]]; }
 }
 
 # By hand, there is no next pass. And the first one waits longer, so that a controller that starts becomes ready with
 # the certificates of its hosts.
 patience() {
-  if [[ -z $use_proxy ]]; then echo 600; elif [[ -e $STATE_DIR/live/snapshot ]]; then echo 1; else echo 30; fi
+  if [[ -z $use_proxy ]]; then echo 600; elif [[ -e $STATE_DIR/live/snapshot ]]; then echo 0.5; else echo 30; fi
 }
 
-# Status 3: another one is at it.
+# The passes come first (nice) while there are not enough CPUs. Status 3: another one is at it.
 run_certificates() {
   local said status=0
-  said=$("$bin/certificates" "$folder/digest/ingresses" 2>&1) || status=$?
+  said=$(nice -n 10 "$bin/certificates" "$folder/digest/ingresses" 2>&1) || status=$?
   if ((status == 0)); then said=''; fi
   if ((status != 3)); then
     printf '%s' "$said" >"$folder/error/secrets.new"

@@ -76,6 +76,20 @@ digests_made() {
   grep -q last.example "$dir/new"
 }
 
+@test "of a few Ingresses with thousands of hosts only those that are new are digested, too" {
+  local wide='.ingresses.items[0].spec.rules |= [.[0] as $rule | range(1000) | "h\(.).example" as $host | $rule | .host = $host]'
+  mkdir "$dir/known"
+  start_api rules
+  be_the_proxy
+  "$bin/fetch" "$dir/known" >/dev/null
+  cluster_is rules "$wide"
+  "$bin/fetch" "$dir/known" >/dev/null
+  cluster_is rules "$wide | .ingresses.items[1].spec.rules[0].host = \"new.example\""
+  "$bin/fetch" "$dir/known" >"$dir/new"
+  assert_equal 1 "$(wc -l <"$dir/known/new-items")"
+  diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
+}
+
 @test "only the status of an Ingress being new, the snapshot is as before" {
   start_api rules
   be_the_proxy
