@@ -41,9 +41,8 @@ def largest_namespace: 16000000;
 # What is written before it is examined.
 def pairs_a_round: 50;
 
-# How many are asked for in a round, and how often. One that is missing takes a kubectl (see certificates); one that serves
-# is asked for at each look, because its passwords may have changed.
-def missing_a_round: 8;
+# How many are asked for in a round, and how often: one that serves at each look, because its passwords may have changed.
+def missing_a_round: 50;
 def serving_a_round: 100;
 def seconds_before_asked_again: 10;
 def asked_a_namespace: 50;
