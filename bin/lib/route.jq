@@ -29,8 +29,8 @@
 #
 #   claim     {ingress, host, path, pathType, service, port, ...}         an Ingress asks for this
 #   answered  {..., upstream, port: PORT} or {..., status, reason, message}     this Service answers, or we do
-#   winner    an answered claim of the host's owner that has its host, path and type to itself
-#   location  what the model shows of a winner; if its Service has no ready pod, we answer
+#   winner    an answered claim that counts for its host (ownership.jq), and has host, path and type to itself
+#   location  what the model shows of a winner; if its Service has no pod that serves, we answer
 #
 # and at each stage it may become a problem: {ingress, reason, message}. The certificates go a way of their own (tls.jq).
 # (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)

@@ -1,7 +1,8 @@
 # The digest of the Services: their ports.
 #
 # input:  the items of a ServiceList, one on each line (jq -n -R)
-# output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT}, names: {"web": PORT}}, addresses: [its own]}
+# output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT}, names: {"web": PORT}},
+#         addresses: [its own, for URLs that name it so]}
 #         with PORT {port: number, name}, and protocol if that is not TCP; or {service, external: true} for an ExternalName
 include "items";
 
