@@ -10,10 +10,11 @@
 only_new_items() { # COMMAND... <ITEMS
   local known=$folder/known
   if ! is_long; then
+    : >"$known" # the IngressClasses may be others when it is long again
     "$@"
     return
   fi
-  if has_changed ingressclasses || [[ ! -e $known ]]; then : >"$known"; fi
+  ! has_changed ingressclasses || : >"$known"
   : >"$folder/new-items"
   tee "$folder/items" | awk -F '\t' -v new="$folder/new-items" '
     FILENAME != "-" { known[$1] = $2; next }

@@ -60,12 +60,14 @@ digests_made() {
 # 150 Ingresses, of which some change, come, go, or change places.
 @test "of a long list of Ingresses only those that are new are digested, and the snapshot is as if all were" {
   local many='.ingresses.items |= [range(150) as $i | .[$i % length] | .metadata.name += "-\($i)"]' edit
+  local others='.ingressClasses.items[].spec.controller = "somebody.example/else"'
   mkdir "$dir/known"
   start_api rules "$many"
   be_the_proxy
   "$bin/fetch" "$dir/known" >/dev/null
   for edit in '.ingresses.items[7, 149].spec.rules[0].host = "new.example"' '.ingresses.items |= .[3:] + .[:2]' '.ingresses.items[0].metadata.name = "a"' \
-    '.ingresses.items[5].metadata.annotations = {"nginx.ingress.kubernetes.io/auth-url": "\t\u0000\"\n"}' '.ingressClasses.items = []' '.ingresses.items |= .[:120]' .; do
+    '.ingresses.items[5].metadata.annotations = {"nginx.ingress.kubernetes.io/auth-url": "\t\u0000\"\n"}' '.ingressClasses.items = []' '.ingresses.items |= .[:120]' . \
+    "(.ingresses.items |= .[:3]) | $others" "$others" .; do
     cluster_is rules "$many | $edit"
     "$bin/fetch" "$dir/known" >"$dir/new"
     diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
