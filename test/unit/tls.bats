@@ -576,7 +576,7 @@ ROWS
   missing() { grep -o "$1/secrets/missing-[0-9]*" "$dir/api.access" | sort -u | wc -l; }
   assert_equal 50 "$(missing demo)"
   assert_equal 3 "$(missing shop)"
-  assert_equal 2 "$(grep -c '/secrets?' "$dir/api.access")" # rounds, of 50 at most
+  assert_equal 2 "$(grep -c '/secrets?' "$dir/api.access")"        # rounds, of 50 at most
   assert_equal 53 "$(grep -c /secrets/missing- "$dir/api.access")" # with a kubectl to say that it is missing, it would be twice as many
   assert_equal 5 "$(grep -c 'its namespace names more than 50 Secrets that are missing, or not of type kubernetes.io/tls' "$dir/snapshot")"
 }
