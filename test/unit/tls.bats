@@ -581,6 +581,18 @@ ROWS
   assert_equal 5 "$(grep -c 'its namespace names more than 50 Secrets that are missing, or not of type kubernetes.io/tls' "$dir/snapshot")"
 }
 
+@test "Secrets that are late hold up one pass and no other, until all have been read" {
+  run -0 bash -c '
+    source "$1/fetch"
+    run_certificates() { sleep 1; }
+    patience() { echo 0.1; }
+    pass() { if is_waited_for; then echo waits; else echo goes on; fi; look; }
+    use_folder "$2"
+    now=0
+    unread=1 && pass && pass && unread=0 && pass && unread=1 && pass' _ "$bin" "$dir/lists-read"
+  assert_equal 'waits goes on goes on waits' "${output//$'\n'/ }"
+}
+
 @test "an answer for one Secret that is not that Secret is an error, and changes nothing" {
   add_pair demo/opaque a.example
   make_opaque demo/opaque
