@@ -43,9 +43,14 @@ def within_limits($limits):
 # input: a digest of an Ingress / output: how many more locations its annotations ask for in each host: for whom nginx asks, for copies, and
 # for pages of errors, which are one, and one for each code of nginx's own (errors.jq)
 def more_locations:
-  .options.set // {}
-  | ([.["auth-url", "mirror-target"] | values] | length)
-  + ([.["custom-http-errors"] // empty | "", scan("401|403|405|429|500|503")] | unique | length);
+  if .options.set then
+    .options.set
+    | ([.["auth-url", "mirror-target"] | values] | length)
+    + ([.["custom-http-errors"] // empty | "", scan("401|403|405|429|500|503")] | unique | length)
+  else 0 end;
+
+# output: the sum of the numbers
+def total(numbers): reduce numbers as $number (0; . + $number);
 
 # input: digest of an Ingress / output: {"what there is a limit for": how much of it it asks for}
 def size:
@@ -56,12 +61,12 @@ def size:
       hosts: $own,
       wildcards: ([$hosts[] | select(startswith("*"))] | length),
       paths: ((.claims | length) - $own + more_locations * $own),
-      networks: ([.options.set // {} | .[] | arrays | length] | add // 0),
-      tls_hosts: ([.tls[].hosts // [] | length | if . == 0 then $own else . end] | add // 0)
+      networks: total(.options.set // {} | .[] | arrays | length),
+      tls_hosts: total(.tls[].hosts // [] | length | if . == 0 then $own else . end)
     };
 
 # input: [what size says] / output: the same of all of them
-def sum: . as $sizes | .[0] | with_entries(.key as $what | .value = ([$sizes[][$what]] | add));
+def sum: . as $sizes | .[0] | with_entries(.key as $what | .value = total($sizes[][$what]));
 
 # input: what size says / output: the name of a limit that is exceeded, or null
 def exceeded($limits):
@@ -91,18 +96,17 @@ def within_namespace_limits($limits):
       | $problems[], (.[] | select($is_beyond[.ingress] | not))
     end;
 
-# input: [winner] / output: {"namespace/name of a Service": how many endpoints each of its upstreams may have}, for the Services of
-# namespaces that have too many; $slices: {"namespace/name of a Service": [digest of an EndpointSlice]}
+# input: what by_service says (route.jq) / output: {"namespace/name of a Service": how many endpoints each of its upstreams may
+# have}, for the Services of namespaces that have too many; $slices: {"namespace/name of a Service": [digest of an EndpointSlice]}
 #
 # A Service has an upstream for each of its ports, and for what annotations ask of its pods: so a few objects could come
 # to millions of lines. An endpoint that is found by a hash costs nginx as much as five others, in memory and time.
 def endpoint_limits($slices; $limits):
   def lines: if .balance.hash or .balance.sticky then 5 else 1 end;
-  map(select(.upstream), .also[]?) | unique_by(.upstream) | group_by(.service)
-  | map({service: .[0].service, lines: (map(lines) | add)}
-      | .endpoints = ([$slices[.service][]? | (.ready // [] | length) + (.ending // [] | length)] | add // 0))
+  map(.[0].service as $service
+      | {$service, lines: total(.[] | lines), endpoints: total($slices[$service][]? | (.ready // [] | length) + (.ending // [] | length))})
   | group_by(.service | namespace)
-  | map(select((map(.endpoints * .lines) | add) > $limits.namespace_endpoints)
+  | map(select(total(.[] | .endpoints * .lines) > $limits.namespace_endpoints)
       | ($limits.namespace_endpoints / length) as $share
       | .[] | {(.service): ([$share / .lines | floor, 1] | max)})
   | add // {};

@@ -56,7 +56,7 @@ def by_age($terminating):
 
 # input: digest of an Ingress / output: its claims; $numbers is {"{annotation: value}": the number of these options}
 def claims($numbers):
-  ({ingress, created} + .options | if .set then .options = $numbers[.set | tojson] else . end | del(.set)) as $common
+  ({ingress, created} + .options | if .set then .options = $numbers[.set | tojson] | del(.set) else . end) as $common
   | .claims[] | $common + .;
 
 # --- 2. who answers
@@ -86,7 +86,8 @@ def answered($services):
         answered_by_us(503; "ServicePortNotTCP"; "port \(wanted) of Service \($key) is not TCP")
       else
         .port = $found # {port, name}, for `upstreams`
-        | .upstream = "\($key | split("/") | reverse | join(".")).\($found.port)\(if .protocol then "." + (.protocol | ascii_downcase) else "" end)"
+        | ($key | split("/")) as [$namespace, $name]
+        | .upstream = "\($name).\($namespace).\($found.port)\(if .protocol then "." + (.protocol | ascii_downcase) else "" end)"
       end
   end;
 
@@ -134,19 +135,23 @@ def endpoints($name; $most):
   | if $ready != [] then $ready else of(.ending) end
   | unique;
 
-# input: [winner] / output: [{name, service, port, endpoints}], one for each Service port that they use
+# input: [winner] / output: [[one for each of its upstreams], of each Service]
+def by_service: map(select(.upstream), .also[]?) | unique_by(.upstream) | group_by(.service);
+
+# input: what by_service says / output: [{name, service, port, endpoints}], one for each Service port
 #
 # $most is {"namespace/name of a Service": how many endpoints each of its ports may have}, of those for which that is less than $limit.
 def upstreams($slices; $most; $limit):
   def cut($most): if (.endpoints | length) > $most then {cut: $most} + . | .endpoints |= .[:$most] else . end;
-  map(select(.upstream), .also[]?) | unique_by(.upstream) | group_by(.service)
-  | [ .[]
-      | ($most[.[0].service] // $limit) as $most
-      | ($slices[.[0].service] // [] | by_port) as $own
-      | .[]
-      | .port.name as $name
-      | {name: .upstream, service, port: .port.port, endpoints: ($own[$name] // [] | endpoints($name; $most))} + if .balance then {balance} else {} end
-      | cut($most) ]
+  [ .[]
+    | ($most[.[0].service] // $limit) as $most
+    | ($slices[.[0].service] // []) as $all
+    | (if length > 1 then $all | by_port else null end) as $own # those of one port, `endpoints` finds by itself
+    | .[]
+    | .port.name as $name
+    | (if $own then $own[$name] // [] else $all end) as $those
+    | {name: .upstream, service, port: .port.port, endpoints: ($those | endpoints($name; $most))} + if .balance then {balance} else {} end
+    | cut($most) ]
   | sort_by(.name);
 
 # input: [winner] / output: a problem for each whose upstream does not have all endpoints
@@ -157,8 +162,7 @@ def cut_problems($upstreams):
 
 # input: [winner] / output: a problem for each whose Service has EndpointSlices that are not served
 def slice_problems($slices):
-  map(select(.upstream) | {ingress, service}) | unique[]
-  | select(any($slices[.service][]?; .fqdn))
+  [.[] | select(.upstream) | select(any($slices[.service][]?; .fqdn)) | {ingress, service}] | unique[]
   | problem(.ingress; "FQDNNotServed"; "Service \(.service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere");
 
 # input: a winner / output: the location that the model shows; $ready is {"upstream name": true, ...}
@@ -168,7 +172,7 @@ def location($ready):
   end
   | if .status then del(.upstream, .protocol, .options) else . end
   | if .port then .port = .port.port else . end
-  | del(.host, .others, .created, .share, .protections, .balance, .also);
+  | delpaths([["host"], ["others"], ["created"], ["share"], ["protections"], ["balance"], ["also"]]); # del, in half the time
 
 # --- all of it
 #
@@ -187,7 +191,7 @@ def location($ready):
 # the Ingresses that count: not those that nginx rejects, nor what exceeds a limit
 | ($limits | limits) as $limits
 | ([.[] | select(.ingress)] | by_age($terminating)) as $ours
-| [$ours[] | select($quarantine[0][.ingress].digest == tojson)] as $quarantined # while they are what nginx rejected
+| [$ours[] | select($quarantine[0][.ingress] and $quarantine[0][.ingress].digest == tojson)] as $quarantined # while they are what nginx rejected
 | ([$quarantined[] | {(.ingress): ($quarantine[0][.ingress] | {without_hosts})}] | add // {}) as $is_quarantined
 | [$ours | within_namespace_limits($limits)] as $limited
 | [$limited[] | select(.problem | not)] as $within_limits
@@ -203,10 +207,11 @@ def location($ready):
 | ($claims | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts
 | [$hosts | served($is_quarantined; $limits)[] | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners
-| ($winners | endpoint_limits($slices; $limits)) as $most
-| ($winners | upstreams($slices; $most; $limits.namespace_endpoints) | map(select(.endpoints != []))) as $upstreams
+| ($winners | by_service) as $used
+| ($used | endpoint_limits($slices; $limits)) as $most
+| ($used | upstreams($slices; $most; $limits.namespace_endpoints) | map(select(.endpoints != []))) as $upstreams
 | ($upstreams | map({(.name): true}) | add // {}) as $ready
-| ($winners | group_by(.host) | map((.[0] | {host, others} | del(.others | nulls)) + {locations: map(location($ready))}) | sort_by(.others | not)) as $servers
+| ($winners | group_by(.host) | map((.[0] | {host} + if .others then {others} else {} end) + {locations: map(location($ready))}) | sort_by(.others | not)) as $servers
 
 # the certificates
 | [default_certificate($default_secret; $secrets)] as $default_certificate
@@ -227,5 +232,5 @@ def location($ready):
          ($ingresses[] | {ingress} + .problems[]),
          ($quarantined[] | {ingress, reason: "RejectedByNginx", message: "it is quarantined: nothing of it is served, because nginx rejects it: \($quarantine[0][.ingress].message)"}),
          ($servers[].locations[] | select(.reason)) ]
-       | map({ingress, namespace, reason, message}) | unique | not_too_many_problems($limits) | map(del(.namespace)))
+       | map({ingress, namespace, reason, message}) | unique_by([.ingress, .message, .namespace, .reason]) | not_too_many_problems($limits) | map(del(.namespace)))
   }
