@@ -22,7 +22,8 @@ def as_wildcard:
 # The characters are those of RFC 3986 but "%", ";", "'" and "$". The last rule:
 # no part that a client or nginx would resolve.
 def path_refusal:
-  if length > 1024 then "is longer than 1024 characters"
+  if . == "/" then empty
+  elif length > 1024 then "is longer than 1024 characters"
   elif length > 128 and (split("/") | length > 65) then "has more than 64 elements"
   elif test("\\A(/(?!/|[.]{1,2}(/|\\z))[A-Za-z0-9._~!&()*+,=:@-]*)+\\z") then empty
   elif test("\\A/[A-Za-z0-9._~!&()*+,=:@/-]*\\z") then "has //, /./ or /../ in it"

@@ -57,12 +57,17 @@ def path_and_type($expressions):
       {path: ($path | if . == "/" then . else rtrimstr("/") end), pathType: "Prefix"}
     end;
 
-# input: an Ingress / output: for each rule the claims of its paths, and problems; $redirected is what redirected_hosts says
-def rule_claims($redirected; $closed; $expressions):
+# input: an Ingress / output: {"host": true, ...} of its rules, without those that are no DNS names
+def rule_hosts:
+  [.spec.rules[]? | .host // ""] | unique | map(select(. == "" or is_host) | {(.): true}) | add // {};
+
+# input: an Ingress / output: for each rule the claims of its paths, and problems; $hosts and $redirected are what rule_hosts
+# and redirected_hosts say
+def rule_claims($hosts; $redirected; $closed; $expressions):
   .metadata.namespace as $namespace
   | .spec.rules[]?
   | (.host // "") as $host
-  | if $host == "" or ($host | is_host) then
+  | if $hosts[$host] then
       (if $host | is_redirected($redirected) then {redirect: true} else {} end) as $redirect
       | .http.paths[]?
       | (.backend | backend($namespace; $closed)) as $backend
@@ -73,10 +78,9 @@ def rule_claims($redirected; $closed; $expressions):
     end;
 
 # input: an Ingress / output: a claim of type Default for each of its hosts, for any host if it has no rules
-def default_claims($redirected; $closed):
-  . as {metadata: {$namespace}, spec: {$defaultBackend}}
-  | [.spec.rules[]? | .host // ""] | if length == 0 then [""] else unique end
-  | .[] | select(. == "" or is_host)
+def default_claims($hosts; $redirected; $closed):
+  . as {metadata: {$namespace}, spec: {$defaultBackend, $rules}}
+  | (if ($rules // []) == [] then "" else $hosts | keys[] end)
   | {host: ., path: "/", pathType: "Default"}
     + if $defaultBackend == null then {}
       else (if is_redirected($redirected) then {redirect: true} else {} end) + ($defaultBackend | backend($namespace; $closed))
@@ -86,7 +90,8 @@ def default_claims($redirected; $closed):
 def digest($limits):
   within_limits($limits) | asked($policy) as $asked
   | (if $asked.closed then {} else redirected_hosts($asked.set; $ssl_redirect) end) as $redirected
-  | [rule_claims($redirected; $asked.closed; $asked | asks_for_expressions), default_claims($redirected; $asked.closed)] as $claims
+  | rule_hosts as $hosts
+  | [rule_claims($hosts; $redirected; $asked.closed; $asked | asks_for_expressions), default_claims($hosts; $redirected; $asked.closed)] as $claims
   | {
       ingress: key,
       created: (.metadata.creationTimestamp // ""),
