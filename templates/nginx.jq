@@ -96,15 +96,12 @@ def path_and_above:
 # nginx would redirect /foo to /foo/ of its own accord (see "location" in the documentation of
 # ngx_http_core_module). So /foo has a block of its own, with the answer of the next path above it.
 def blocks_against_redirects($exact):
-  [.[] | select(.pathType == "Exact" and .path != "/" and (.path | endswith("/")) and (.head | not)).path | rtrimstr("/")] as $paths
-  | if $paths == [] then empty
-    else
-      (map(select(.pathType != "Exact") | {(.path): .}) | add // {}) as $below
-      | $paths[] as $path
-      | select(($exact[$path] or $below[$path]) | not)
-      | first($path | path_and_above | $below[.] // empty)
-      | "    location = \($path | string) { \(answer) }"
-    end;
+  (map(select(.pathType != "Exact") | {(.path): .}) | add // {}) as $below
+  | .[] | select(.pathType == "Exact" and .path != "/" and (.path | endswith("/")) and (.head | not))
+  | (.path | rtrimstr("/")) as $path
+  | select(($exact[$path] or $below[$path]) | not)
+  | first($path | path_and_above | $below[.] // empty)
+  | "    location = \($path | string) { \(answer) }";
 
 # input: a server / output: its block; $tls are the directives for TLS
 #

@@ -20,7 +20,7 @@ def as_wildcard:
 # input: a path / output: why it is not let in, as the end of a sentence; nothing if it is let in
 #
 # The characters are those of RFC 3986 but "%", ";", "'" and "$". The last rule:
-# no part that a client or nginx would resolve.
+# no part that a client or nginx would resolve. (Most paths are "/", and jq compiles an expression at each test.)
 def path_refusal:
   if . == "/" then empty
   elif length > 1024 then "is longer than 1024 characters"

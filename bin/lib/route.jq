@@ -145,12 +145,10 @@ def upstreams($slices; $most; $limit):
   def cut($most): if (.endpoints | length) > $most then {cut: $most} + . | .endpoints |= .[:$most] else . end;
   [ .[]
     | ($most[.[0].service] // $limit) as $most
-    | ($slices[.[0].service] // []) as $all
-    | (if length > 1 then $all | by_port else null end) as $own # those of one port, `endpoints` finds by itself
+    | ($slices[.[0].service] // [] | by_port) as $own
     | .[]
     | .port.name as $name
-    | (if $own then $own[$name] // [] else $all end) as $those
-    | {name: .upstream, service, port: .port.port, endpoints: ($those | endpoints($name; $most))} + if .balance then {balance} else {} end
+    | {name: .upstream, service, port: .port.port, endpoints: ($own[$name] // [] | endpoints($name; $most))} + if .balance then {balance} else {} end
     | cut($most) ]
   | sort_by(.name);
 
