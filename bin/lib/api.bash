@@ -61,22 +61,32 @@ read_with_kubectl() { # PATH
   exec timeout --foreground -k 1 "$READ_SECONDS" kubectl get --raw "$1"
 }
 
-# By way of the proxy if there is one and it knows an answer. If not, it is a kubectl
+# By way of the proxy if there is one and it has the API server's answer. If not, it is a kubectl
 # of our own that says why: it may know what has changed, such as a token.
 read_path() { # PATH
   open_answer "$1"
   rest_of_answer
 }
 
-# Sets answer: a file descriptor to read the answer's body from.
+# Sets answer: a file descriptor to read the answer's body from. If the API server refuses, it ends with a sentence.
 open_answer() { # PATH
-  reader=''
+  reader='' status=''
   if [[ -n $use_proxy ]] && ask_proxy "$1"; then
     answer=$proxy
   else
+    tell_refusal
     exec {answer}< <(read_with_kubectl "$1")
     reader=$!
   fi
+}
+
+# What the API server refuses is said in kubectl's words, but without a kubectl: a namespace may name dozens of Secrets
+# that are missing. (The answer is an object of kind Status; any other is not the API server's.)
+tell_refusal() {
+  local body='' refusal='"message":"(([^"\\]|\\.)*)","reason":"(NotFound|Forbidden)"'
+  [[ $status == *' 40'[34]' '* ]] || return 0
+  IFS= read -r -d '' -t "$READ_SECONDS" body <&"$proxy" || true # it ends with the connection
+  [[ ! $body =~ $refusal ]] || fail "Error from server (${BASH_REMATCH[3]}): ${BASH_REMATCH[1]//\\\"/\"}"
 }
 
 # Prints what is left of the answer.

@@ -79,10 +79,11 @@ has_failed_in_a_row() { # POLLS
   (($(metric failed_polls_in_a_row) == $1))
 }
 
-@test "failed reads change nothing, are told once, and are counted" {
+@test "reads that the API server refuses change nothing, are told once and counted, and are asked for once in each poll" {
   start_pods
   start_api rules
   start_controller
+  wait_for 15 test -e "$STATE_DIR/run/proxy"
   live=$(<"$STATE_DIR/live/nginx.conf")
   touch "$api/forbidden"
   wait_for 30 failed_since 3
@@ -91,9 +92,14 @@ has_failed_in_a_row() { # POLLS
   ready
   told=$(grep -c 'this poll failed in fetch' "$dir/controller.log")
   ((told <= 2)) # of the first of these polls, only some reads may have failed
-  wait_for 30 failed_since 6
+  : >"$dir/api.access"
+  polls=$(metric failed_polls_total)
+  wait_for 30 failed_since "$((polls + 6))"
+  polls=$(($(metric failed_polls_total) - polls))
+  reads=$(grep -c 'GET /api/v1/services ' "$dir/api.access") # not by a kubectl once more, to find out why
+  assert_equal 1 "$(((reads + polls / 2) / polls))"
   assert_equal "$told" "$(grep -c 'this poll failed in fetch' "$dir/controller.log")"
-  logged 'not allowed to list'
+  logged 'cannot read services: Error from server [(]Forbidden[)]: not allowed to list'
   (($(metric failed_polls_in_a_row) >= 6))
   rm "$api/forbidden"
   wait_for 15 logged 'the poll succeeds again'
