@@ -38,7 +38,7 @@ def algorithm:
 def examine($id):
   def rejected: .rejection | found("routines:[^:]*:([^:)]+)") // "see its log";
   if ($id | endswith(".ca.pem")) and .rejection != "over" then
-    if .rejection == "" then {} else {reason: "AuthorityInvalid", message: "nginx rejects its ca.crt: \(rejected)"} end
+    if .rejection == "" then {} else {reason: "AuthorityInvalid", message: "nginx rejects its ca.crt\(if $id | endswith(".crl.ca.pem") then " or ca.crl" else "" end): \(rejected)"} end
   elif .certificate == "over" or .key == "over" or .rejection == "over" then
     {reason: "KeyPairRefused", message: "to examine it takes more time or memory than a key pair may take: make another one"}
   elif .certificate == "" then

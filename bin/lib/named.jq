@@ -28,7 +28,7 @@ def named_config_map($of):
 # input: the annotations of an Ingress of namespace $of, {name: value} / output: {secret: "namespace/name", use}, one for each use
 #
 #   auth-file, auth-map  passwords: in one file, or one for each user
-#   ca                   certificates of authorities
+#   ca                   certificates of authorities, perhaps with lists of what they have revoked
 #   pair                 a certificate with its private key
 def uses($of):
   ((.["auth-secret"] // empty | named($of)) as $secret | {$secret, use: (.["auth-secret-type"] // "auth-file")}),
@@ -36,6 +36,9 @@ def uses($of):
   (.["auth-tls-secret"] // empty | named($of) | {secret: ., use: "ca"}),
   (.["custom-headers"] // empty | named_config_map($of) | {secret: ., use: "answer-headers"}),
   (.["auth-proxy-set-headers"] // empty | named_config_map($of) | {secret: ., use: "question-headers"});
+
+# input: the file of an authority / output: whether it has such a list: then nginx must look at it
+def has_revoked: endswith(".crl.ca.pem");
 
 # input: {certificate: "namespace/name", use} / output: its key; a pair has none but the name, since Secrets for spec.tls are pairs
 def key_of_use: if (.use // "pair") == "pair" then .certificate else "\(.use) \(.certificate)" end;

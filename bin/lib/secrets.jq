@@ -74,9 +74,10 @@ def key_of_line:
 
 # input: a Secret / output: the name of its file, which differs for each Secret and use, and after each change
 def id($use):
-  "\(.metadata.uid)-\(.metadata.resourceVersion)"
+  {pair: ".pem", ca: (if .data["ca.crl"] then ".crl.ca.pem" else ".ca.pem" end), "auth-file": ".file.htpasswd", "auth-map": ".map.htpasswd"}[$use] as $ending
+  | "\(.metadata.uid)-\(.metadata.resourceVersion)"
   | select(test("\\A[0-9a-f-]{1,64}\\z"))
-  | . + {pair: ".pem", ca: ".ca.pem", "auth-file": ".file.htpasswd", "auth-map": ".map.htpasswd"}[$use];
+  | . + $ending;
 
 # input: an id / output: whether openssl and nginx must examine what is in the file. Passwords are examined here.
 def needs_examination: endswith(".pem");
@@ -116,26 +117,30 @@ def key_pair:
     else {text: ([$certificates[], $keys[0]] | join("\n") | in_one_line)}
     end;
 
-# input: a Secret / output: the same of the authorities in its ca.crt; and whether it has a pair, too
+# input: a Secret / output: the same of the authorities in its ca.crt, and of the lists of what they have revoked in its
+# ca.crl; and whether it has a pair, too
 def authorities:
   ([.data["tls.crt", "tls.key"] | values | select(. != "")] != []) as $pair
   | (.data["ca.crt"] // "" | @base64d) as $crt
+  | (.data["ca.crl"] // "" | @base64d) as $crl
   | ($crt | blocks("(?:X509 |TRUSTED )?CERTIFICATE")) as $certificates
+  | ($crl | blocks("X509 CRL")) as $lists
   | if $certificates == [] then refused("AuthorityMissing"; "its ca.crt holds no certificate in PEM form")
     elif ($certificates | length) < ([$crt | scan("-----BEGIN [A-Z0-9 ]*CERTIFICATE-----")] | length) then
       refused("AuthorityInvalid"; "a certificate in its ca.crt is cut, or not in PEM form")
-    elif .data["ca.crl"] then refused("AuthorityRefused"; "it has a ca.crl, and lists of what is revoked are not possible here")
-    else {text: ($certificates | join("\n") | in_one_line)}
+    elif .data["ca.crl"] and ($lists == [] or ($lists | length) < ([$crl | scan("-----BEGIN ")] | length)) then
+      refused("AuthorityInvalid"; "its ca.crl holds no list of revoked certificates in PEM form, or one that is cut")
+    else {text: ($certificates + $lists | join("\n") | in_one_line)}
     end
     | . + {$pair};
 
 # input: a Secret / output: {id, size, text} of what it is wanted for, or {reason, message}
 def used_secret($use):
-  ([.data | {pair: .["tls.crt", "tls.key"], ca: .["ca.crt"], "auth-file": .auth, "auth-map": tojson}[$use] | strings | length] | add // 0) as $size
+  ([.data | {pair: .["tls.crt", "tls.key"], ca: .["ca.crt", "ca.crl"], "auth-file": .auth, "auth-map": tojson}[$use] | strings | length] | add // 0) as $size
   | if [id($use)] == [] then refused("ObjectUnreadable"; "it has no uid or resourceVersion")
     elif $use == "pair" and $size > largest_pair then refused("KeyPairRefused"; "its tls.crt and tls.key are larger than 64 KiB")
     elif $use == "pair" then {id: id($use), $size} + key_pair
-    elif $use == "ca" and $size > largest_pair then refused("AuthorityRefused"; "its ca.crt is larger than 64 KiB")
+    elif $use == "ca" and $size > largest_pair then refused("AuthorityRefused"; "its ca.crt and ca.crl are larger than 64 KiB")
     elif $use == "ca" then {id: id($use), $size} + authorities
     else {id: id($use), $size} + passwords($use)
     end

@@ -926,7 +926,8 @@ has_status() { # STATUS PASSWORD HOST
 
 @test "one Secret can be a certificate, an authority and passwords; each use is read when an Ingress first asks for it" {
   add_pair demo/all a.example
-  jq -c '.items |= map(.data += {"ca.crt": .data["tls.crt"], auth: ("alice:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=" | @base64)})' "$api/secrets" >"$api/new"
+  make_revocations "$dir/crl" "$dir/demo-all" 20991231000000Z
+  jq -c --rawfile crl "$dir/crl" '.items |= map(.data += {"ca.crt": .data["tls.crt"], "ca.crl": ($crl | @base64), auth: ("alice:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=" | @base64)})' "$api/secrets" >"$api/new"
   mv "$api/new" "$api/secrets"
   make_opaque demo/all
   ingresses_are <<<'demo/tls {tls: [{hosts: ["a.example"], secretName: "all"}]}'
@@ -935,7 +936,9 @@ has_status() { # STATUS PASSWORD HOST
   ingresses_are < <(echo 'demo/tls {tls: [{hosts: ["a.example"], secretName: "all"}], annotations: {"nginx.ingress.kubernetes.io/proxy-ssl-secret": "all"}}' && protected_by all demo/one)
   go_live
   jq -c 'select(.certificate) | [.use, .reason, (.file | sub(".*[0-9][.]"; ""))]' "$dir/snapshot" >"$dir/uses"
-  assert_equal $'["auth-file",null,"file.htpasswd"]\n["ca",null,"ca.pem"]\n[null,null,"pem"]' "$(<"$dir/uses")"
+  assert_equal $'["auth-file",null,"file.htpasswd"]\n["ca",null,"crl.ca.pem"]\n[null,null,"pem"]' "$(<"$dir/uses")"
+  for _ in 1 2; do "$bin/prune-keys"; done
+  assert_equal 3 "$(find "$STATE_DIR/keys" -name '*-*.*' | wc -l)"
   assert_equal '200 401' "$(status_with secret one.example) $(status_with wrong one.example)"
   assert_equal demo-all "$(certificate_for a.example)"
 }

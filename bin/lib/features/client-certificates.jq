@@ -116,6 +116,7 @@ def verifying($numbers):
   | (.authority | gsub("[^A-Za-z0-9]"; "_")) as $name
   | (($numbers[] | "$certificate_\(.)") | "    ssl_certificate \($keys)/${arg_\($name)}\(.);", "    ssl_certificate_key \($keys)/\(.);"),
     "    ssl_client_certificate \("\($keys)/\(.authority)" | string);",
+    (if .authority | has_revoked then "    ssl_crl \("\($keys)/\(.authority)" | string);" else empty end),
     "    ssl_verify_client optional_no_ca; # the locations decide",
     "    ssl_verify_depth \(.depth);",
     "    ssl_session_cache off;",

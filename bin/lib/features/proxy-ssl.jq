@@ -53,7 +53,7 @@ def location:
     | .set as $set
     | def file: "\($ENV.STATE_DIR)/keys/\(.)" | string;
       [ (.tls.authority // empty
-         | "trusted_certificate \(file)", "verify on", "verify_depth \($set["proxy-ssl-verify-depth"] // 1)"),
+         | "trusted_certificate \(file)", (select(has_revoked) | "crl \(file)"), "verify on", "verify_depth \($set["proxy-ssl-verify-depth"] // 1)"),
         (.tls.certificate // empty | "certificate \(file)", "certificate_key \(file)"),
         ($set["proxy-ssl-server-name"] // empty | "server_name \(.)"),
         ($set["proxy-ssl-protocols"] // empty | "protocols \(split(" ") | map(select(. != "")) | unique | join(" "))"),
