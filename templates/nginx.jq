@@ -103,6 +103,15 @@ def blocks_against_redirects($exact):
   | first($path | path_and_above | $below[.] // empty)
   | "    location = \($path | string) { \(answer) }";
 
+# input: [server] / output: the same with .hosts; those of an Ingress that differ in nothing but the host are one
+#
+# nginx needs some 50 KiB for a server, twice during a reload, and an Ingress may have a thousand hosts for the same paths.
+def merged:
+  def content: if .others or .host == "" or (.host | startswith("*.")) then .host else del(.host) | tojson end;
+  reduce .[] as $server ({}; .[$server | content] += [$server])
+  | [.[] | .[0] + {hosts: map(.host)}]
+  | sort_by((.others | not), .host);
+
 # input: a server / output: its block; $tls are the directives for TLS
 #
 # Only the default server has them: it is the one that takes the handshake, and
@@ -114,11 +123,11 @@ def server_block($tls):
     "    listen \($ENV.HTTP_PORT)\($options);",
     "    listen \($ENV.HTTPS_PORT) ssl\($options);",
     (if $ENV.LISTEN_IPV6 == "on" then "    listen [::]:\($ENV.HTTP_PORT)\($options);", "    listen [::]:\($ENV.HTTPS_PORT) ssl\($options);" else empty end),
-    "    server_name \(.others as $others | [.host, $others[]?] | map(
+    "    server_name \(.others as $others | [.hosts[], $others[]?] | map(
       if . == "" then "_"
       elif $others or startswith("*.") then "\"~^\(harmless | gsub("[.]"; "[.]") | sub("^[*]"; "[^.]+"))$\"" # one label, unlike nginx's own "*."
       else string
-      end) | join(" "));",
+      end) | join("\n      "));",
     (if .host == "" then $tls[] else empty end),
     "    if ($nginx_says) { return 400 $nginx_says; }",
     "    if ($is_loop) { return 508 \"This request goes round in circles, perhaps because an EndpointSlice has the address of a controller.\\n\"; }",
@@ -135,4 +144,4 @@ input # and not `.`: no input at all must be an error
 | (.upstreams[]? | upstream_block),
   .lines[]?,
   (.defaultCertificate // "default.pem" | . as $default | $certificates | certificate_maps($default; numbers)),
-  (.servers[]? | server_block($tls))
+  (.servers // [] | merged[] | server_block($tls))

@@ -48,6 +48,18 @@ golden() { # FIXTURE
   refute_contains "$(sed -E 's/"[^"]*"//g' <<<"$routes")" evil
 }
 
+@test "hosts that one Ingress gives the same paths share a server; any difference gives them one of their own" {
+  model rules '.ingresses.items += [{metadata: {namespace: "demo", name: "wide", creationTimestamp: "2028"}, spec: {ingressClassName: "bash",
+      rules: [("c.example", "a.example", "*.example", "b.example", "apart.example", "fruit.example") as $host | {host: $host, http: {paths: [
+        {path: (if $host == "apart.example" then "/x" else "/wide" end), pathType: "Prefix", backend: {service: {name: "apple", port: {number: 80}}}}]}}]}}]' | "$bin/render" >"$dir/nginx.conf"
+  sed -n '/^    server_name/,/;$/p' "$dir/nginx.conf" >"$dir/names"
+  assert_contains "$(<"$dir/names")" $'    server_name "a.example"\n      "b.example"\n      "c.example";\n'
+  for name in '"apart.example"' '"fruit.example"' '"~^[^.]+[.]example$"' _; do
+    grep -qFx "    server_name $name;" "$dir/names"
+  done
+  assert_equal 1 "$(grep -A 10 '"c.example";' "$dir/nginx.conf" | grep -c 'location "/wide/"')"
+}
+
 @test "backend-protocol chooses how nginx speaks to the pods, and each protocol has upstreams of its own" {
   conf_with() { # PROTOCOL
     model rules "(.ingresses.items[] | select(.metadata.name == \"same-names\").metadata.annotations) = {\"nginx.ingress.kubernetes.io/backend-protocol\": \"$1\"}" | "$bin/render"
