@@ -84,7 +84,7 @@ tenant_posts_copies() { # NUMBER FILE PATH
   for ((i = 0; i < $1; i++)); do
     sed "s/NUMBER/$i/" "$2" | curl -s --fail -o /dev/null -H 'Content-Type: application/json' --data-binary @- "http://$(sed 's/.* on //' "$BATS_TEST_TMPDIR/proxy")$3"
   done
-  kill "$proxying"
+  pkill -P "$proxying" # the kubectl; the function's own shell ends with it
 }
 
 # --- the neighbour
