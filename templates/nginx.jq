@@ -103,13 +103,14 @@ def blocks_against_redirects($exact):
   | first($path | path_and_above | $below[.] // empty)
   | "    location = \($path | string) { \(answer) }";
 
-# input: [server] / output: the same with .hosts; those of an Ingress that differ in nothing but the host are one
+# input: [server] / output: the same with .hosts; those that differ in nothing but the host are one
 #
-# nginx needs some 50 KiB for a server, twice during a reload, and an Ingress may have a thousand hosts for the same paths.
+# nginx needs some 40 KiB for a server, twice during a reload, and an Ingress may have a thousand hosts for the same paths.
 def merged:
-  def content: if .others or .host == "" or (.host | startswith("*.")) then .host else del(.host) | tojson end;
-  reduce .[] as $server ({}; .[$server | content] += [$server])
-  | [.[] | .[0] + {hosts: map(.host)}]
+  def content: if .others or .host == "" or (.host | startswith("*.")) then .host else delpaths([["host"]]) | tojson end;
+  map({server: ., content: content})
+  | group_by(.content)
+  | map(.[0].server + {hosts: map(.server.host)})
   | sort_by((.others | not), .host);
 
 # input: a server / output: its block; $tls are the directives for TLS

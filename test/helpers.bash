@@ -79,12 +79,13 @@ make_pair() { # FILE HOSTS rsa|ecdsa|rsa:BITS
     -keyout "$1.key" -out "$1.crt" 2>/dev/null
 }
 
-# Makes FILE: the list of what AUTHORITY has revoked, valid until then (UTC).
+# Makes FILE: the list of what AUTHORITY has revoked, valid until then (UTC). A certificate is CERTIFICATE.crt, or a number.
 make_revocations() { # FILE AUTHORITY UNTIL CERTIFICATE...
   local certificate
   printf '[ca]\ndefault_ca = ca_here\n[ca_here]\ndatabase = %s.index\ndefault_md = sha256\n' "$1" >"$1.conf"
   for certificate in "${@:4}"; do
-    printf 'R\t991231000000Z\t260101000000Z\t%s\tunknown\t/CN=x\n' "$(openssl x509 -in "$certificate.crt" -noout -serial | cut -d = -f 2)"
+    [[ ! -e $certificate.crt ]] || certificate=$(openssl x509 -in "$certificate.crt" -noout -serial | cut -d = -f 2)
+    printf 'R\t991231000000Z\t260101000000Z\t%s\tunknown\t/CN=x\n' "$certificate"
   done >"$1.index"
   openssl ca -gencrl -config "$1.conf" -cert "$2.crt" -keyfile "$2.key" -crl_lastupdate 20260101000000Z -crl_nextupdate "$3" -out "$1" 2>/dev/null
 }

@@ -81,7 +81,7 @@ open_answer() { # PATH
 }
 
 # What the API server refuses is said in kubectl's words, but without a kubectl: a namespace may name dozens of Secrets
-# that are missing. (The answer is an object of kind Status; any other is not the API server's.)
+# that are missing. (Only the API server's own answer has a reason.)
 tell_refusal() {
   local body='' refusal='"message":"(([^"\\]|\\.)*)","reason":"(NotFound|Forbidden)"'
   [[ $status == *' 40'[34]' '* ]] || return 0

@@ -143,5 +143,5 @@ def with_features:
     | redirects::model
     | rewrite::model
     | .options as $options
-    | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location else . end))
+    | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location | delpaths([["host"]]) else . end))
   end;

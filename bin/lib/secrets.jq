@@ -94,6 +94,12 @@ def blocks($kind):
 def is_clear:
   test("\\A-----BEGIN [A-Z ]*-----[ \\t\\r]*\\n(?:M[A-Za-z0-9+/]{2}CAQ[A-H]|MI[A-Za-z0-9+/]{2}AgE[AB]|MII[A-Za-z0-9+/]{3}IBA[A-Za-f])");
 
+# input: text / output: [PEM block of a list of what was revoked], without any that openssl would pass over
+#
+# openssl wants each mark on a line of its own, and takes any other for nothing: it would let in whom that list names.
+def revocation_lists:
+  [scan("(?:\\A|\\n)(-----BEGIN X509 CRL-----[ \\t\\r]*\\n[A-Za-z0-9+/= \\t\\r\\n]*\\n-----END X509 CRL-----)(?=[ \\t\\r]*(?:\\n|\\z))")[0]];
+
 # input: text with PEM blocks / output: the same with commas for the ends of lines
 def in_one_line: split("\r") | join("") | split("\n") | join(",");
 
@@ -124,19 +130,19 @@ def authorities:
   | (.data["ca.crt"] // "" | @base64d) as $crt
   | (.data["ca.crl"] // "" | @base64d) as $crl
   | ($crt | blocks("(?:X509 |TRUSTED )?CERTIFICATE")) as $certificates
-  | ($crl | blocks("X509 CRL")) as $lists
+  | ($crl | revocation_lists) as $lists
   | if $certificates == [] then refused("AuthorityMissing"; "its ca.crt holds no certificate in PEM form")
     elif ($certificates | length) < ([$crt | scan("-----BEGIN [A-Z0-9 ]*CERTIFICATE-----")] | length) then
       refused("AuthorityInvalid"; "a certificate in its ca.crt is cut, or not in PEM form")
-    elif .data["ca.crl"] and ($lists == [] or ($lists | length) < ([$crl | scan("-----BEGIN ")] | length)) then
-      refused("AuthorityInvalid"; "its ca.crl holds no list of revoked certificates in PEM form, or one that is cut")
+    elif .data["ca.crl"] and ($lists == [] or ($lists | length) * 4 != ([$crl | scan("-----")] | length)) then
+      refused("AuthorityInvalid"; "its ca.crl holds no list of revoked certificates in PEM form, or one that is cut or has no lines")
     else {text: ($certificates + $lists | join("\n") | in_one_line)}
     end
     | . + {$pair};
 
 # input: a Secret / output: {id, size, text} of what it is wanted for, or {reason, message}
 def used_secret($use):
-  ([.data | {pair: .["tls.crt", "tls.key"], ca: .["ca.crt", "ca.crl"], "auth-file": .auth, "auth-map": tojson}[$use] | strings | length] | add // 0) as $size
+  ([.data | {pair: [.["tls.crt", "tls.key"]], ca: [.["ca.crt", "ca.crl"]], "auth-file": [.auth], "auth-map": [tojson]}[$use][] | strings | length] | add // 0) as $size
   | if [id($use)] == [] then refused("ObjectUnreadable"; "it has no uid or resourceVersion")
     elif $use == "pair" and $size > largest_pair then refused("KeyPairRefused"; "its tls.crt and tls.key are larger than 64 KiB")
     elif $use == "pair" then {id: id($use), $size} + key_pair

@@ -82,7 +82,9 @@ tls_statuses() { # CLIENT HOST/PATH...
 @test "a client whose certificate is in the authority's ca.crl gets in no more, and nobody does by a list that is over or another's" {
   make_clients
   make_revocations "$dir/bob.crl" "$dir/authority" 20991231000000Z "$dir/bob"
-  make_revocations "$dir/both.crl" "$dir/authority" 20991231000000Z "$dir/bob" "$dir/alice"
+  make_revocations "$dir/both.crl" "$dir/authority" 20991231000000Z "$dir/bob" "$dir/alice" {1000..2799}
+  (($(wc -c <"$dir/both.crl") > 45000)) # and less than 64 KiB
+  make_revocations "$dir/none.crl" "$dir/authority" 20991231000000Z
   make_revocations "$dir/over.crl" "$dir/authority" 20260102000000Z
   make_revocations "$dir/other.crl" "$dir/stranger" 20991231000000Z
   secret one Opaque "ca.crt=@$dir/authority.crt" "ca.crl=@$dir/bob.crl"
@@ -90,15 +92,20 @@ tls_statuses() { # CLIENT HOST/PATH...
   secret other Opaque "ca.crt=@$dir/authority.crt" "ca.crl=@$dir/other.crl"
   secret cut Opaque "ca.crt=@$dir/authority.crt" "ca.crl=$(head -c 200 "$dir/bob.crl")"
   secret garbage Opaque "ca.crt=@$dir/authority.crt" $'ca.crl=-----BEGIN X509 CRL-----\nMIIB\n-----END X509 CRL-----'
-  for name in one over other cut garbage; do ingress "$name" "$name.example" / red "auth-tls-secret=$name"; done
+  # openssl would pass over a list in one line, or without its first mark, and let in bob
+  secret folded Opaque "ca.crt=@$dir/authority.crt" "ca.crl=$(cat "$dir/none.crl" && tr '\n' ' ' <"$dir/bob.crl")"
+  secret headless Opaque "ca.crt=@$dir/authority.crt" "ca.crl=$(cat "$dir/none.crl" && sed 1d "$dir/bob.crl")"
+  for name in one over other cut garbage folded headless; do ingress "$name" "$name.example" / red "auth-tls-secret=$name"; done
   ingress optional optional.example / red auth-tls-secret=one auth-tls-verify-client=optional
   ingress any any.example / red auth-tls-secret=one auth-tls-verify-client=optional_no_ca
   serve
-  hosts=({one,over,other,cut,garbage,optional,any}.example/)
-  assert_equal '200 400 400 503 503 200 200' "$(tls_statuses alice "${hosts[@]}")"
-  assert_equal '400 400 400 503 503 400 400' "$(tls_statuses bob "${hosts[@]}")"
-  assert_equal '400 400 400 503 503 200 200' "$(tls_statuses - "${hosts[@]}")"
-  assert_contains "$(problems)" 'Secret e2e/cut: its ca.crl holds no list of revoked certificates in PEM form, or one that is cut'
+  hosts=({one,over,other,cut,garbage,folded,headless,optional,any}.example/)
+  assert_equal '200 400 400 503 503 503 503 200 200' "$(tls_statuses alice "${hosts[@]}")"
+  assert_equal '400 400 400 503 503 503 503 400 400' "$(tls_statuses bob "${hosts[@]}")"
+  assert_equal '400 400 400 503 503 503 503 200 200' "$(tls_statuses - "${hosts[@]}")"
+  for name in cut folded headless; do
+    assert_contains "$(problems)" "Secret e2e/$name: its ca.crl holds no list of revoked certificates in PEM form, or one that is cut or has no lines"
+  done
   assert_contains "$(problems)" 'Secret e2e/garbage: nginx rejects its ca.crt or ca.crl: '
   secret one Opaque "ca.crt=@$dir/authority.crt" "ca.crl=@$dir/both.crl"
   serve

@@ -49,7 +49,7 @@ golden() { # FIXTURE
 }
 
 @test "hosts that one Ingress gives the same paths share a server; any difference gives them one of their own" {
-  model rules '.ingresses.items += [{metadata: {namespace: "demo", name: "wide", creationTimestamp: "2028"}, spec: {ingressClassName: "bash",
+  model rules '.ingresses.items += [{metadata: {namespace: "demo", name: "wide", creationTimestamp: "2028", annotations: {"nginx.ingress.kubernetes.io/proxy-read-timeout": "7"}}, spec: {ingressClassName: "bash",
       rules: [("c.example", "a.example", "*.example", "b.example", "apart.example", "fruit.example") as $host | {host: $host, http: {paths: [
         {path: (if $host == "apart.example" then "/x" else "/wide" end), pathType: "Prefix", backend: {service: {name: "apple", port: {number: 80}}}}]}}]}}]' | "$bin/render" >"$dir/nginx.conf"
   sed -n '/^    server_name/,/;$/p' "$dir/nginx.conf" >"$dir/names"
@@ -57,7 +57,7 @@ golden() { # FIXTURE
   for name in '"apart.example"' '"fruit.example"' '"~^[^.]+[.]example$"' _; do
     grep -qFx "    server_name $name;" "$dir/names"
   done
-  assert_equal 1 "$(grep -A 10 '"c.example";' "$dir/nginx.conf" | grep -c 'location "/wide/"')"
+  assert_equal 1 "$(grep -A 10 '"c.example";' "$dir/nginx.conf" | grep -c 'location "/wide/".* proxy_read_timeout 7s')"
 }
 
 @test "backend-protocol chooses how nginx speaks to the pods, and each protocol has upstreams of its own" {
