@@ -108,9 +108,8 @@ def blocks_against_redirects($exact):
 # nginx needs some 40 KiB for a server, twice during a reload, and an Ingress may have a thousand hosts for the same paths.
 def merged:
   def content: if .others or .host == "" or (.host | startswith("*.")) then .host else delpaths([["host"]]) | tojson end;
-  map({server: ., content: content})
-  | group_by(.content)
-  | map(.[0].server + {hosts: map(.server.host)})
+  [ group_by(.locations[0].ingress)[]
+    | if length == 1 then .[0] else group_by(content)[] | .[0] + {hosts: map(.host)} end ] # most Ingresses have one host
   | sort_by((.others | not), .host);
 
 # input: a server / output: its block; $tls are the directives for TLS
@@ -124,7 +123,7 @@ def server_block($tls):
     "    listen \($ENV.HTTP_PORT)\($options);",
     "    listen \($ENV.HTTPS_PORT) ssl\($options);",
     (if $ENV.LISTEN_IPV6 == "on" then "    listen [::]:\($ENV.HTTP_PORT)\($options);", "    listen [::]:\($ENV.HTTPS_PORT) ssl\($options);" else empty end),
-    "    server_name \(.others as $others | [.hosts[], $others[]?] | map(
+    "    server_name \(.others as $others | [(.hosts // [.host])[], $others[]?] | map(
       if . == "" then "_"
       elif $others or startswith("*.") then "\"~^\(harmless | gsub("[.]"; "[.]") | sub("^[*]"; "[^.]+"))$\"" # one label, unlike nginx's own "*."
       else string
