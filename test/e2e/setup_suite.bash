@@ -25,7 +25,10 @@ join_cluster() {
   { read -r OUTAGE_BEGIN && read -r OUTAGE_END; } < <("${CLUSTER}_outage") || true # not every cluster has them
 }
 
+# (The namespace of the run before may still be leaving.)
 deploy_backends() {
+  [[ -z $(kubectl get namespace e2e --ignore-not-found -o 'jsonpath={.metadata.deletionTimestamp}') ]] ||
+    kubectl wait --for delete namespace/e2e --timeout 300s
   kubectl create namespace e2e --dry-run=client -o yaml | kubectl apply -f -
   bring_image backend .
   bring_image grpc google.golang.org/grpc/interop/server
