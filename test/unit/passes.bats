@@ -15,7 +15,7 @@ use_files() {
   printf '%s\n' '#!/bin/sh' 'case ${3%%\?*} in' "*/secrets) exec cat $answers/secrets ;;" \
     '*) echo "Error from server (NotFound): secrets \"${3##*/}\" not found" >&2 && exit 1 ;;' 'esac' >"$dir/path/kubectl"
   chmod +x "$dir/path/kubectl"
-  PATH=$dir/path:$PATH look_seconds=0
+  PATH=$dir/path:$PATH look_seconds=0 times_as_long=0
   is_waited_for() { true; }
   patience() { echo 60; }
   mkdir -p "$next" "$live"
