@@ -68,7 +68,7 @@ def pass:
 def answer:
   if .ingress then "set $ingress \(.ingress | string); " else "" end
   + (.directives // "")
-  + if .redirect then "if ($is_insecure) { return 308 https://$host$request_uri; } " else "" end
+  + if .redirect then "if ($is_insecure) { return 308 https://$host$moved_uri; } " else "" end
   + if .upstream then (.rewrite // "") + pass
     elif .status then "return \(.status) \"\("\(.message | gsub("\""; "'")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"

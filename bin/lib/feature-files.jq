@@ -28,4 +28,5 @@ include "network-lists";
 include "networks";
 include "expressions";
 include "quoting";
+include "service-urls";
 include "allow";

@@ -44,7 +44,7 @@ def pairs_a_round: 50;
 # How many are asked for in a round, and how often: one that serves at each look, because its passwords may have changed.
 def missing_a_round: 50;
 def serving_a_round: 100;
-def seconds_before_asked_again: 10;
+def seconds_before_asked_again: 4;
 def asked_a_namespace: 50;
 
 # --- which are wanted

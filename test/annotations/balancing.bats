@@ -9,11 +9,32 @@ pods_of() { # HOST PATH... [-- CURL_OPTION...]
   for path in "${paths[@]}"; do who_answers "$host" "$path" "${@:2}"; done | sort -u | xargs
 }
 
+@test "proxy-next-upstream and proxy-next-upstream-tries: where there are fewer pods than tries, a pod is asked again" {
+  ingress tries one.example / red proxy-next-upstream-tries=5
+  ingress words two.example / red proxy-next-upstream='error http_500'
+  ingress off three.example / red proxy-next-upstream=off proxy-next-upstream-tries=5
+  ingress once four.example / red proxy-next-upstream-tries=1
+  ingress plain five.example / red
+  ingress pods six.example / many proxy-next-upstream-tries=4
+  ingress counts counts.example / blue
+  serve
+  drops() { ask counts.example /counts | jq '.GET // 0'; }
+  for host in one two three four five six; do
+    before=$(drops)
+    assert_equal "$host 502" "$host $(status $host.example /drop)"
+    echo "$host $(($(drops) - before))"
+  done >"$dir/drops"
+  assert_equal 'one 5 two 3 three 1 four 1 five 1 six 4' "$(xargs <"$dir/drops")"
+  assert_equal 'auth blue red' "$(pods_of six.example /{,,,,,,,,,,,,})"
+  assert_equal '' "$(problems)"
+}
+
 # bats test_tags=cluster
 @test "upstream-hash-by: requests for which the text is the same go to one pod, others to all" {
   ingress uri one.example / many 'upstream-hash-by=$request_uri'
   ingress both two.example / many 'upstream-hash-by=${request_uri}-text-$http_x_user'
   ingress argument three.example / many 'upstream-hash-by=$arg_user'
+  ingress header five.example / many 'upstream-hash-by=$http_X_User'
   ingress free four.example / many
   serve
   assert_equal 1 "$(pods_of one.example /same{,,,,,,,,,} | wc -w)"
@@ -21,6 +42,7 @@ pods_of() { # HOST PATH... [-- CURL_OPTION...]
   assert_equal 1 "$(pods_of two.example /same{,,,,,,,,,} -- -H 'X-User: me' | wc -w)"
   assert_equal 'auth blue red' "$(for user in {1..30}; do pods_of two.example /same -- -H "X-User: $user"; done | sort -u | xargs)"
   assert_equal 1 "$(pods_of three.example /{1..10}?user=me | wc -w)"
+  assert_equal 1 "$(pods_of five.example /{1..10} -- -H 'X-User: me' | wc -w)"
   assert_equal 'auth blue red' "$(pods_of four.example /same{,,,,,,,,,,,,})"
   assert_equal '' "$(problems)"
 }

@@ -2,7 +2,7 @@
 load words
 
 # bats test_tags=cluster
-@test "proxy-body-size bounds the body of a request; 0 is any size; a wrong size is a problem, and the path is served" {
+@test "proxy-body-size bounds the body of a request; 0 is any size; a wrong size is a problem, and counts as 1 MiB" {
   ingress small one.example / red proxy-body-size=1k
   ingress any two.example / red proxy-body-size=0
   ingress wrong three.example / red proxy-body-size=1x
@@ -10,6 +10,8 @@ load words
   head -c 1500 /dev/zero >"$dir/body"
   assert_equal '413 200 200' "$(statuses {one,two,three}.example/ -- --data-binary "@$dir/body")"
   assert_equal 200 "$(status one.example / --data-binary small)"
+  head -c 1100000 /dev/zero >"$dir/body"
+  assert_equal '413 200 413' "$(statuses {one,two,three}.example/ -- --data-binary "@$dir/body")"
   assert_contains "$(problems)" 'AnnotationRefused: e2e/wrong: the annotation proxy-body-size is "1x"; allowed: sizes such as 8k or 1m, up to 1024g'
 }
 
@@ -55,10 +57,11 @@ load words
   ingress default four.example / red proxy-redirect-from=default proxy-redirect-to=https://outer.test/
   ingress to-off five.example / red proxy-redirect-from=http://inner.test/ proxy-redirect-to=off
   ingress wrong six.example / red proxy-redirect-from='~^http' proxy-redirect-to='https://$host/'
+  ingress relative seven.example / red proxy-redirect-from=http://inner.test/ proxy-redirect-to=/a/ relative-redirects=true
   serve
   location() { header Location "$1" '/?status=302&header=Location:http://inner.test/x?y'; }
   assert_equal 'https://outer.test/a/x?y' "$(location one.example)"
-  assert_equal '/a/x?y' "$(location two.example)"
+  assert_equal 'http://two.example/a/x?y /a/x?y' "$(location two.example) $(location seven.example)"
   local host
   for host in three four five six; do assert_equal 'http://inner.test/x?y' "$(location "$host.example")"; done
   assert_equal 2 "$(problems | grep -c 'AnnotationRefused: e2e/wrong')"

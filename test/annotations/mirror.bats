@@ -16,6 +16,8 @@ has_copy() { # PATH
   ingress all one.example / red 'mirror-target=http://auth.e2e.svc.cluster.local$request_uri'
   ingress below two.example / red 'mirror-target=http://auth.e2e.svc:80/below/$request_uri' mirror-request-body=off
   ingress fixed three.example / red mirror-target=https://auth.e2e.svc/fixed
+  ingress short four.example / red 'mirror-target=http://auth.e2e/short$request_uri'
+  ingress address five.example / red "mirror-target=http://$(cluster_address auth):80/address\$request_uri"
   serve
   path="/$RANDOM$RANDOM/%2f?a=b&c"
   assert_equal red "$(who_answers one.example "$path" -X PUT --data-binary 'the body' -H 'X-Original-URL: /evil' -H 'X-Own: 1')"
@@ -29,6 +31,10 @@ has_copy() { # PATH
   assert_equal red "$(who_answers three.example "$path")"
   wait_for 10 has_copy '/fixed?a=b&c'
   assert_equal true "$(copies '/fixed?a=b&c' '.[0].tls')"
+  assert_equal 'red red' "$(who_answers four.example "$path") $(who_answers five.example "$path")"
+  wait_for 10 has_copy "/short$path"
+  wait_for 10 has_copy "/address$path"
+  assert_equal "auth.e2e $(cluster_address auth)" "$(copies "/short$path" '.[0].host') $(copies "/address$path" '.[0].host')"
   assert_equal '' "$(problems)"
 }
 

@@ -57,9 +57,16 @@ moved() { # HOST PATH [CURL_OPTION...]
 @test "app-root redirects / and nothing else" {
   ingress root one.example / red app-root=/foo
   ingress wrong two.example / red app-root=foo
+  ingress below three.example /app red app-root=/app
+  ingress other three.example /other red
+  ingress beside four.example /app red app-root=/app
+  ingress owner four.example / blue
   serve
   assert_equal '302 http://one.example/foo' "$(moved one.example /)"
   assert_equal 'red red' "$(who_answers one.example /foo) $(who_answers two.example /)"
+  assert_equal '302 http://three.example/app' "$(moved three.example /)"
+  assert_equal 'red red 404' "$(who_answers three.example /app) $(who_answers three.example /other) $(who_answers three.example /x)"
+  assert_equal 'blue red' "$(who_answers four.example /) $(who_answers four.example /app)"
 }
 
 # bats test_tags=cluster
@@ -70,8 +77,8 @@ moved() { # HOST PATH [CURL_OPTION...]
   ingress other/owner www.three.example / red
   serve
   assert_equal '308 http://one.example/foo?a=b' "$(moved www.one.example '/foo?a=b')"
-  assert_equal '308 https://one.example/' "$(ask_tls www.one.example / -o /dev/null -w '%{http_code} %header{location}')"
-  assert_equal '308 http://www.two.example/' "$(moved two.example /)"
+  assert_equal '308 https://one.example' "$(ask_tls www.one.example / -o /dev/null -w '%{http_code} %header{location}')"
+  assert_equal '308 http://www.two.example' "$(moved two.example /)"
   assert_equal 'other/red red red' "$(who_answers www.three.example /) $(who_answers one.example /) $(who_answers www.two.example /)"
 }
 
@@ -102,11 +109,12 @@ moved() { # HOST PATH [CURL_OPTION...]
 @test "force-ssl-redirect and ssl-redirect send clients to HTTPS with 308 and the whole path; other redirects keep theirs" {
   ingress force one.example / red force-ssl-redirect=true
   TLS=some ingress ssl two.example / red ssl-redirect=true preserve-trailing-slash=true
+  TLS=some ingress short five.example / red ssl-redirect=true
   ingress port three.example / red permanent-redirect=/x use-port-in-redirects=true
   ingress with-port four.example / red force-ssl-redirect=true use-port-in-redirects=true
   serve
   assert_equal '308 https://one.example/a/?b=c' "$(moved one.example '/a/?b=c')"
-  assert_equal '308 https://two.example/' "$(moved two.example /)"
+  assert_equal '308 https://two.example/ 308 https://five.example 308 https://five.example/a/' "$({ moved two.example / && moved five.example / && moved five.example /a/; } | xargs)"
   assert_equal 200 "$(status one.example / -H 'X-Forwarded-Proto: https')"
   assert_equal red "$(ask_tls one.example / -o /dev/null -w '%{http_code}' | sed s/200/red/)"
   assert_equal '301 http://three.example:8080/x' "$(moved three.example:8080 /)"

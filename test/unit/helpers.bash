@@ -20,8 +20,8 @@ common_setup() { # [FOLDER]
   load_features
 }
 
-# Lets route and render load the features of those annotations only that the file of tests, or a table of it, names: jq 1.6
-# takes 0.3 s to read all. (If one is used that is not loaded, they fail.)
+# Lets route and render load the features of those annotations only that the file of tests, or a table of it, names: to
+# read all takes long, jq 1.6 above all. (If one is used that is not loaded, they fail.)
 load_features() {
   export features_in_use=$BATS_FILE_TMPDIR/features
   [[ ! -e $features_in_use/uses ]] || return 0

@@ -5,16 +5,21 @@
 # divided into subsets of upstream-hash-by-subset-size, of which each has an upstream. load-balance: ewma is nginx's nearest to it, the pod with the fewest open requests.
 # service-upstream: true asks for the Service's own address instead of those of its pods. Here requests always go to the
 # pods, as kube-proxy's would, so it changes nothing. With affinity, these do not count.
+#
+# proxy-next-upstream and -tries are directives of nginx, which asks each server of an upstream once. Who allows three
+# tries, and has one pod, wants it to be asked three times: so its upstream has it three times.
 include "claims";
 
 # input: {annotation: value} / output: what the upstream needs for it, or null
 #
-# ${request_uri} and $request_uri are the same.
+# ${request_uri} and $request_uri are the same, and so are $http_X_User and $http_x_user.
 def wanted:
   if .["upstream-hash-by"] then
-    {hash: .["upstream-hash-by"] | gsub("\\$(?<name>[a-z]\\w*)"; "${\(.name)}")}
+    {hash: .["upstream-hash-by"] | gsub("\\$\\{?(?<name>[a-z]\\w*)\\}?"; "${\(.name | ascii_downcase)}")}
     + if .["upstream-hash-by-subset"] then {subset: (.["upstream-hash-by-subset-size"] // 3)} else {} end
   elif .["load-balance"] == "ewma" then {method: "least_conn"}
+  elif (.["proxy-next-upstream"] or .["proxy-next-upstream-tries"]) and .["proxy-next-upstream"] != "off" then
+    {tries: (.["proxy-next-upstream-tries"] // 3)}
   else null
   end;
 
@@ -23,7 +28,7 @@ def wanted:
 def most_read: 20;
 
 # input: {annotation: value} / output: the headers, cookies and arguments that it reads
-def read: .["upstream-hash-by"] // "" | [scan("(?:http|cookie|arg)_[a-z0-9_]+")] | unique;
+def read: .["upstream-hash-by"] // "" | [ascii_downcase | scan("(?:http|cookie|arg)_[a-z0-9_]+")] | unique;
 
 # input: [answered claim, the oldest Ingress first] / output: {"namespace": {name: true, ...}}: the first that are read
 def first_read($read):
@@ -45,7 +50,8 @@ def claims($context):
     if .upstream and .options and (.balance | not) and (is_too_much | not) then
       (annotations($context.options) | wanted) as $wanted
       | if $wanted.hash then .upstream += ".hash-\($wanted.hash | gsub("(?<sign>[^a-z0-9_])"; "-\(.sign | explode[0])-"))\(if $wanted.subset then ".subset-\($wanted.subset)" else "" end)" | .balance = $wanted
-        elif $wanted then .upstream += ".least-conn" | .balance = $wanted
+        elif $wanted.method then .upstream += ".least-conn" | .balance = $wanted
+        elif $wanted then .upstream += ".tries-\($wanted.tries)" | .balance = $wanted
         else .
         end
     else . end);
@@ -87,6 +93,7 @@ def model:
   | .upstreams |= map(
       if .balance.hash then .lines += ["    hash \"\(.balance.hash)\" consistent;"]
       elif .balance.method then .lines += ["    \(.balance.method);"]
+      elif .balance.tries then .endpoints as $pods | .endpoints = [range(0; .balance.tries; $pods | length) as $_ | $pods[]]
       else .
       end)
   | if $divided == [] then .

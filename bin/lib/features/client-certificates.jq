@@ -92,7 +92,7 @@ def location:
     | "return 400 \"This path is for clients with a certificate: the connection has none, or none that is valid.\\n\";" as $refuse
     | (if $set["auth-tls-error-page"] then "return 302 \($set["auth-tls-error-page"] | string);" else $refuse end) as $turn_away
     | ($set | mode) as $mode
-    | "if ($is_insecure) { return 308 https://$host$request_uri; } "
+    | "if ($is_insecure) { return 308 https://$host$moved_uri; } "
       + "if ($ssl_client_verify = \"\") { \($refuse) } "
       + (if $mode == "on" then "if ($ssl_client_verify != SUCCESS) { \($turn_away) } "
          elif $mode == "optional" then "if ($ssl_client_verify !~ \"^(SUCCESS|NONE)\") { \($turn_away) } "

@@ -22,6 +22,7 @@
 include "claims";
 include "allow";
 include "quoting";
+include "service-urls";
 import "features/dropped-headers" as $dropped;
 
 # output: the name of an Ingress's, Service's namespace: "demo/apple" => "demo"
@@ -43,8 +44,8 @@ def cache_key:
   [ match("\\$\\{?(?<name>[A-Za-z0-9_]*)\\}?|[^$]+"; "g")
     | (.captures[0].string // null) as $name
     | if $name == null then .string
-      elif $name | ascii_downcase | startswith("cookie_") then ""
-      else cache_variables[$name | ascii_downcase]
+      else $name | ascii_downcase
+        | cache_variables[.] // if startswith("cookie_") then "" elif startswith("http_") then "${\(.)}" else null end
       end ]
   | if all(. != null) then join("") else null end;
 
@@ -84,12 +85,6 @@ def url:
   | .host |= ascii_downcase
   | .port = if .port then .port | tonumber elif .scheme == "https" then 443 else 80 end;
 
-# input: {host} / output: "namespace/name" of the Service that it names, or null; $addresses is {address: Service}
-def service_named($addresses):
-  .host
-  | $addresses[ltrimstr("[") | rtrimstr("]")]
-    // ([capture("\\A(?<name>[a-z0-9-]+)\\.(?<namespace>[a-z0-9-]+)(\\.svc(\\.cluster\\.local\\.?)?)?\\z")] | if . == [] then null else .[0] | "\(.namespace)/\(.name)" end);
-
 # input: [claim or location of a host, in the order in which they count] / output: the same by their paths, for `serving`
 def by_path:
   def of(choose): map(select(choose) | {(.path): .}) | reverse | add // {};
@@ -120,7 +115,7 @@ def target($claim; $context; $addresses; $hosts; answer):
       end;
   url as $url
   | ([$claim.ingress | namespace] + $context.shared) as $namespaces
-  | ($url | service_named($addresses)) as $service
+  | ($url.host | service_named($addresses)) as $service
   | if ($url.host | startswith("$")) or $url.host == $claim.host then $url | by_rules($claim.host; "") + {$namespaces}
     elif $service and any($namespaces[]; . == ($service | namespace)) and $context.services[$service] then
       {service: $service, port: $url.port, protocol: (if $url.scheme == "https" then "HTTPS" else null end)}
@@ -167,7 +162,7 @@ def is_asked: any(keys[]; startswith("auth-url") or IN("auth-method", "auth-sign
 
 # input: [answered claim, the oldest Ingress first] / output: the same, with .asks: whom nginx asks; or closed
 def claims($context; answer; has_pods):
-  ([$context.services[] | .service as $service | .addresses[]? | {(.): $service}] | add // {}) as $addresses
+  ($context.services | service_addresses) as $addresses
   | (map(select(.upstream)) | group_by(.host)
     | map({(.[0].host): {
         namespaces: (map({(own_namespace): true}) | add),
@@ -192,7 +187,7 @@ def claims($context; answer; has_pods):
                   message: "Service \($target.service), which auth-url asks, has no ready endpoint for port \($target.port.port)"}}),
               (select(.asks and $set["auth-cache-key"] and ($set | keeps | not))
               | {problem: {ingress, reason: "AnnotationRefused",
-                  message: "auth-cache-key has no effect: of variables, it may have $cookie_ with a name, and $\(cache_variables | keys | join(", $"))"}})
+                  message: "auth-cache-key has no effect: of variables, it may have $http_ and $cookie_ with a name, and $\(cache_variables | keys | join(", $"))"}})
         end);
 
 # --- model

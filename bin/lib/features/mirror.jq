@@ -1,8 +1,8 @@
 # mirror-target, mirror-host, mirror-request-body: a Service gets a copy of each request, as a client would send it, and
 # what it answers is dropped. The client hardly waits for it: connecting may take 1 s, the answer 2 s.
 #
-# The target is a Service of the Ingress's own namespace (or of one that all share) by its name in the cluster, as in
-# http://SERVICE.NAMESPACE.svc.cluster.local:80$request_uri: nginx asks its pods. A name that it had to resolve could
+# The target is a Service of the Ingress's own namespace (or of one that all share), as in
+# http://SERVICE.NAMESPACE.svc.cluster.local:80$request_uri (service-urls.jq). A name that nginx had to resolve could
 # point anywhere, and if it could not be resolved, nginx would take no configuration.
 #
 # nginx answers a copy as a request within the request, and both share their variables: what differs is $uri. So the Host
@@ -13,13 +13,15 @@
 # of any (buffers.jq), and not of any size.
 include "claims";
 include "quoting";
+include "service-urls";
 
-# input: mirror-target / output: {service, namespace, port, protocol, host, uri}, or nothing if it names no Service of the cluster
-def target:
-  capture("\\A(?<scheme>https?)://(?<name>[a-z0-9-]+)[.](?<namespace>[a-z0-9-]+)[.]svc(?<suffix>[.]cluster[.]local)?(:(?<port>[0-9]+))?(?<path>/[^$]*)?(?<rest>[$].*)?\\z")
+# input: mirror-target / output: {service, host, port, protocol, uri}, or nothing if it names no Service of the cluster
+def target($addresses):
+  capture("\\A(?<scheme>https?)://(?<host>\\[[^]]+\\]|[^/:$]+)(:(?<port>[0-9]+))?(?<path>/[^$]*)?(?<rest>[$].*)?\\z")
+  | (.host | service_named($addresses)) as $service
+  | select($service)
   | {
-      service: "\(.namespace)/\(.name)", namespace,
-      host: "\(.name).\(.namespace).svc\(.suffix // "")",
+      $service, host,
       port: (.port // {http: "80", https: "443"}[.scheme] | tonumber),
       protocol: (if .scheme == "https" then "HTTPS" else null end),
       uri: (if .rest or .path == null then (.path // "" | rtrimstr("/")) + "$request_uri" else .path end)
@@ -37,11 +39,11 @@ def body_problem($set):
   | {problem: {ingress, reason: "AnnotationRefused", message: "requests are mirrored without their bodies: proxy-body-size is 0 or more than 1m, and that much of a body is not held here"}};
 
 # input: an answered claim / output: the same with its target in .mirror, or with a problem beside it
-def with_mirror($set; $context; answer; has_pods):
+def with_mirror($set; $context; $addresses; answer; has_pods):
   . as $claim
-  | [$set["mirror-target"] | target] as $targets
+  | [$set["mirror-target"] | target($addresses)] as $targets
   | ([.ingress | split("/")[0]] + ($context.shared // [])) as $namespaces
-  | if $targets == [] or ($namespaces | index($targets[0].namespace) | not) then
+  | if $targets == [] or ($targets[0].service | split("/")[0] | IN($namespaces[]) | not) then
       ., problem("AnnotationRefused"; "mirror-target must be a Service of the same namespace, such as http://SERVICE.\($namespaces[0]).svc$request_uri")
     elif speaks_grpc then
       ., problem("AnnotationRefused"; "the pods speak gRPC")
@@ -59,9 +61,10 @@ def with_mirror($set; $context; answer; has_pods):
 
 # input: [answered claim] / output: the same with what is mirrored in .mirror
 def claims($context; answer; has_pods):
-  [ .[]
+  ($context.services | service_addresses) as $addresses
+  | [ .[]
     | annotations($context.options) as $set
-    | if .upstream and $set["mirror-target"] then with_mirror($set; $context; answer; has_pods) else . end ];
+    | if .upstream and $set["mirror-target"] then with_mirror($set; $context; $addresses; answer; has_pods) else . end ];
 
 # input: {uri, protocol, host, upstream, body, number} / output: the location that sends the copies
 #

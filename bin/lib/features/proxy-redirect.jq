@@ -1,6 +1,7 @@
 # proxy-redirect-from, proxy-redirect-to: another beginning for the Location that a pod answers.
 #
-# nginx would add its own scheme, host and port to one that begins with "/" then, and the client may know others.
+# nginx would add its own scheme and port to one that begins with "/" then, and the client may know others: so that gets
+# those of the request.
 include "claims";
 include "quoting";
 
@@ -9,5 +10,6 @@ def location:
   (.set["proxy-redirect-from"] // "off") as $from
   | (.set["proxy-redirect-to"] // "off") as $to
   | if $from == "off" or $from == "default" or $to == "off" or speaks_grpc then ""
-    else "proxy_redirect \($from | string) \($to | string); " + if .set["relative-redirects"] then "" else "absolute_redirect off; " end
+    elif ($to | startswith("/") | not) or .set["relative-redirects"] then "proxy_redirect \($from | string) \($to | string); "
+    else "proxy_redirect \($from | string) \"$client_scheme://$request_host\($to | harmless)\"; "
     end;

@@ -49,10 +49,13 @@ def claims($context):
   | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: other_host}
        | select(($taken[.host] or $is_alias[.host]) | not) ]
      | group_by(.host) | map(.[0])) as $moved
+  | ([$all[] | select(.path == "/" and .pathType != "Default") | {(.host): true}] | add // {}) as $has_root
+  | ([ $all[] | select(.options and set["app-root"] and ($has_root[.host] | not)) ] | group_by(.host) | map(.[0])) as $rooted
   | ($all | map(if .options and (set | redirects) then .moves = .options else . end)) as $all
   | $all
     + [ $all[] | select(.ingress) | . as $claim | $aliases_of["\(own_namespace)/\(.host)"][]? | $claim + {host: .} ]
     + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix"} ]
+    + [ $rooted[] | {ingress, created, options, host, path: "/", pathType: "Exact"} ]
     + [ $beyond | keys[] | {problem: {ingress: ., reason: "LimitExceeded",
         message: "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths"}} ];
 
@@ -60,14 +63,16 @@ def claims($context):
 def location:
   (if .set["relative-redirects"] then "" else "$client_scheme://$request_host" end) as $origin
   | .set as $set
-  | (if .to then "return 308 $client_scheme://\(.to)$request_uri; " else "" end)
+  | (if .to then "return 308 $client_scheme://\(.to)$moved_uri; " else "" end)
     + (if $origin == "" then "absolute_redirect off; " else "" end)
     + (if $set["app-root"] then "if ($uri = /) { return 302 \"\($origin)\($set["app-root"])\"; } " else "" end)
     + ( (if $set["temporal-redirect"] then {to: $set["temporal-redirect"], code: ($set["temporal-redirect-code"] // 302)}
          elif $set["permanent-redirect"] then {to: $set["permanent-redirect"], code: ($set["permanent-redirect-code"] // 301)}
          else null end) as $redirect
         | if $redirect then "return \($redirect.code) \"\(if $redirect.to | startswith("/") then $origin else "" end)\($redirect.to)\"; " else "" end )
-    + (if .redirect and $set["use-port-in-redirects"] then "if ($is_insecure) { return 308 https://$host:443$request_uri; } " else "" end);
+    + (if .redirect and ($set["use-port-in-redirects"] or $set["preserve-trailing-slash"]) then
+         "if ($is_insecure) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)$request_uri; } "
+       else "" end);
 
 # input: model / output: the same with the redirects of locations that no pod serves
 def model:
