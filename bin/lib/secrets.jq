@@ -6,7 +6,7 @@
 # args:   $print: "pairs", "others", "settled" or "list"; $asked: "named" if before each Secret there is its name, "namespace/name "
 #         $claims: the digest of the Ingresses; $default: a Secret that is wanted too; $namespace: the only one, or ""
 #         $found: what was found so far (lines); $facts: [what is known of the key pairs] (keypairs.jq)
-#         $times: lines "SECONDS NAMESPACE/NAME", when Secrets were last asked for by name; $uptime: the seconds now
+#         $times: lines "SECONDS NAMESPACE/NAME", when Secrets were last asked for by name; $began: when this look began
 #         $files: the names of the key files that are there; $now: the time, as the facts have it
 # output: "pairs":  "found {certificate: "namespace/name", use, id, size}" for each use of a Secret that is wanted (named.jq;
 #                   without "use": as a pair; "*": as anything); instead of id and size, {reason, message} if it cannot be used,
@@ -238,7 +238,7 @@ def serves($present): .headers or .id != null and ($facts[0][.id].reason | not) 
 def due:
   def turns: group_by(.name | split("/")[0]) | [.[] | sort_by(.time // -1) | to_entries[] | .value + {number: .key}] | sort_by([.number, .time // -1]);
   (map(select(.time and .serves)) | turns) as $serving
-  | (map(select(.time == null or ((.serves | not) and $uptime - .time >= seconds_before_asked_again))) | turns) as $missing
+  | (map(select(.time == null or ((.serves | not) and $began - .time >= seconds_before_asked_again))) | turns) as $missing
   | ($serving[:serving_a_round] + $missing[:missing_a_round] | map({(.name): true}) | add // {}) as $ask
   | (select(any($missing[missing_a_round:][]; .time == null)) | "more"),
     ( .[]
