@@ -165,20 +165,26 @@ def backend_protocol:
 # input: what `asked` says / output: whether the Ingress's paths are regular expressions, as ingress-nginx has it
 def asks_for_expressions: .set["use-regex"] or .set["rewrite-target"] != null;
 
-# input: an Ingress / output: {host: true, ...}: the hosts of which HTTP clients are sent to HTTPS; "*" for all
+# input: an Ingress / output: {host: true, ...}: the hosts of which HTTP clients are sent to HTTPS; "*" for all; and "" for
+# those that another Ingress of the namespace may have in its spec.tls, which route knows
 #
 # force-ssl-redirect says so for all; ssl-redirect for the hosts in spec.tls.
 def redirected_hosts($set; $default):
   $set["ssl-redirect"] as $wanted
   | if $set["force-ssl-redirect"] then {"*": true}
     elif $wanted or ($wanted == null and $default == "on") then
-      [.spec.tls[]? | if (.hosts // []) == [] then "*" else .hosts[] end | {(.): true}] | add // {}
+      reduce (.spec.tls[]? | if (.hosts // []) == [] then "*" else .hosts[] end) as $host ({"": "with TLS"}; .[$host] = true)
     else {}
     end;
 
-# input: a host / output: whether it is one of those that redirected_hosts names
-def is_redirected($redirected):
-  $redirected != {} and ($redirected["*"] or $redirected[.] or $redirected[as_wildcard]);
+# input: a host / output: {redirect: true} if it is one of those that redirected_hosts names, {redirect: "with TLS"} if
+# another Ingress may say so, or {}
+def redirection($redirected):
+  if $redirected == {} then {} else {redirect: ($redirected["*"] // $redirected[.] // $redirected[as_wildcard] // $redirected[""])} end;
+
+# input: a claim / output: whether its path is one that is asked by HTTP: who gives a host its certificate wants to see
+# first whether its client controls the host (RFC 8555, section 8.3)
+def asks_with_http: .path // "" | startswith("/.well-known/acme-challenge");
 
 # input: an Ingress / output: [namespace, ...] that may have rules for its hosts, "*" for all; null if it does not say (ownership.jq)
 def shared_with:

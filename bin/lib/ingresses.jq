@@ -20,7 +20,7 @@
 # $closed is why an Ingress must not be served at all: a protection that it asks for cannot be given (annotations.jq); else null.
 # (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
 include "classes"; # our_classes, default_is_ours, is_ours
-include "annotations"; # asked, asks_for_expressions, backend_protocol, redirected_hosts, is_redirected, shared_with, sharing_problems
+include "annotations"; # asked, asks_for_expressions, backend_protocol, redirected_hosts, redirection, asks_with_http, shared_with, sharing_problems
 include "expressions"; # expression
 include "networks"; # for jq 1.8.2
 include "limits"; # limits, within_limits
@@ -68,11 +68,11 @@ def rule_claims($hosts; $redirected; $closed; $expressions):
   | .spec.rules[]?
   | (.host // "") as $host
   | if $hosts[$host] then
-      (if $host | is_redirected($redirected) then {redirect: true} else {} end) as $redirect
+      ($host | redirection($redirected)) as $redirect
       | .http.paths[]?
       | (.backend | backend($namespace; $closed)) as $backend
       | path_and_type($expressions)
-      | {$host} + . + $redirect + $backend
+      | {$host} + . + (if asks_with_http then {} else $redirect end) + $backend
     else
       problem("HostRefused"; "the host \($host | quoted) is no DNS name")
     end;
@@ -83,7 +83,7 @@ def default_claims($hosts; $redirected; $closed):
   | (if ($rules // []) == [] then "" else $hosts | keys[] end)
   | {host: ., path: "/", pathType: "Default"}
     + if $defaultBackend == null then {}
-      else (if is_redirected($redirected) then {redirect: true} else {} end) + ($defaultBackend | backend($namespace; $closed))
+      else redirection($redirected) + ($defaultBackend | backend($namespace; $closed))
       end;
 
 # input: an Ingress / output: its digest

@@ -34,7 +34,7 @@
 #
 # and at each stage it may become a problem: {ingress, reason, message}. The certificates go a way of their own (tls.jq).
 # (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
-include "tls"; # certificates, default_certificate
+include "tls"; # certificates, default_certificate, redirected_with_tls
 include "limits"; # limits, within_namespace_limits, endpoint_limits, not_too_many_problems
 include "shut"; # served
 include "ownership"; # with_owners
@@ -200,7 +200,7 @@ def location($ready):
 
 # claim, answered, winner, location; what is quarantined stays until it is known whose its host is
 | [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
-    ($within_limits[] | claims($numbers) | answered($services)) ]
+    ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($within_limits)
 | (feature_claims({$features, $options, $secrets, $services, $slices, shared: ($shared | split(",")), quarantined: $is_quarantined}; answered($services)) + [$limited[].shut[]?]) as $claims
 | ($claims | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts
 | [$hosts | served($is_quarantined; $limits)[] | winners] as $decided

@@ -9,6 +9,21 @@ include "allow";
 # input: anything / output: the problem that a certificate is not served as an Ingress says
 def tls_problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message}};
 
+# input: [claim]; $ingresses are the digests / output: the same; those to be redirected if their host has TLS are, or are not
+#
+# The spec.tls of any Ingress of the claim's own namespace counts, as in ingress-nginx.
+def redirected_with_tls($ingresses):
+  if any(.[]; .redirect == "with TLS") then
+    (reduce ($ingresses[] | select(.tls != [])) as {$ingress, $claims, $tls} ({};
+      .[$ingress | namespace] += ([$tls[].hosts[]?, if any($tls[]; .hosts // [] == []) then $claims[].host else empty end | {(.): true}] | add))) as $has_tls
+    | map(
+        if .redirect != "with TLS" then .
+        else
+          $has_tls[.ingress | namespace] as $hosts
+          | if $hosts[.host] or $hosts[.host | as_wildcard] then .redirect = true else del(.redirect) end
+        end)
+  else . end;
+
 # input: an IngressTLS / output: the hosts that it is for: its own; if it has none, those of
 # its Ingress's rules; if these have none, those of the certificate
 def tls_hosts($rule_hosts; $certificate):

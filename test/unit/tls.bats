@@ -1050,6 +1050,32 @@ ROWS
 ROWS
 }
 
+@test "with SSL_REDIRECT=on, the spec.tls of one Ingress redirects those of its namespace for that host, but no ACME challenge, and nobody else's" {
+  export SSL_REDIRECT=on HOST_OWNERSHIP=shared
+  ingress() { # NAMESPACE NAME HOST PATH [TLS [ANNOTATION VALUE]]
+    jq -n -c '$ARGS.positional as [$namespace, $name, $host, $path, $tls, $annotation, $value]
+      | {metadata: {$namespace, $name, creationTimestamp: "2026-01-01T00:00:00Z", annotations: (if $annotation then {"nginx.ingress.kubernetes.io/\($annotation)": $value} else {} end)},
+         spec: {ingressClassName: "bash", tls: ($tls // "null" | fromjson), rules: [{$host, http: {paths: [{$path, pathType: "Prefix", backend: {service: {name: "apple", port: {number: 80}}}}]}}]}}' --args "$@"
+  }
+  {
+    ingress demo tls one.example / '[{"hosts": ["one.example", "*.two.example"]}]'
+    ingress demo below one.example /below
+    ingress demo not one.example /not null ssl-redirect false
+    ingress demo acme one.example /.well-known/acme-challenge/x
+    ingress shop other one.example /other
+    ingress demo wild a.two.example /
+    ingress demo rules three.example / '[{}]'
+    ingress demo with-rules three.example /below
+    ingress demo plain four.example /
+    ingress shop foreign four.example /foreign '[{"hosts": ["four.example"]}]'
+  } | jq -s . >"$dir/ingresses.json"
+  snapshot rules '.ingresses.items = $ingresses[0]' --slurpfile ingresses "$dir/ingresses.json" | "$bin/route" >"$dir/model.json"
+  assert_equal '
+    a.two.example/ four.example/foreign one.example/ one.example/below three.example/ three.example/below' "
+    $(jq -r '[.servers[] | .host as $host | .locations[] | select(.redirect == true) | $host + .path] | sort | join(" ")' "$dir/model.json")"
+  refute_contains "$(<"$dir/model.json")" 'with TLS'
+}
+
 @test "Strict-Transport-Security is sent over HTTPS only, and only if it is set" {
   header() { grep -i '^strict-transport-security' | tr -d '\r'; }
   go_live
