@@ -74,8 +74,14 @@ tls_statuses_are() { # EXPECTED CLIENT HOST/PATH...
   ingress class class.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=[a-c]l[A-Z0-9i_-]c[a-z]$'
   ingress classes classes.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=a[a-z]+'
   ingress dot dot.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=ali\.e'
+  ingress group group.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=(x|a\w+e|b.*)'
+  ingress digit digit.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=.*\d.*'
+  ingress many many.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=.*a.*b.*'
   serve
   hosts=({one,several,begins,optional,off,classes,dot,nested,inject,prefix,range,class}.example/)
+  assert_equal '200 403 503' "$(tls_statuses alice {group,digit,many}.example/)"
+  assert_equal '200 403 503' "$(tls_statuses bob {group,digit,many}.example/)"
+  assert_equal '403 403 503' "$(tls_statuses mallory {group,digit,many}.example/)"
   assert_equal '200 403 200 200 200 200 403 503 503 503 503 503' "$(tls_statuses alice "${hosts[@]}")"
   assert_equal '403 200 403 403 403 403 403 503 503 503 503 503' "$(tls_statuses bob "${hosts[@]}")"
   assert_equal '403 403 403 403 403 403 403 503 503 503 503 503' "$(tls_statuses mallory "${hosts[@]}")"
