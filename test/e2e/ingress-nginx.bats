@@ -67,6 +67,7 @@ old() { # 8080|8443 URL [CURL_OPTION...]   asks the controller of "moving"
   wait_for_line 20 '"uri":"/users"' old 8080 http://old-api.example/v1/users
   wait_for_line 20 '"host":"old-shop.example"' old 8443 https://old-shop.example/ --cacert "$BATS_FILE_TMPDIR/pair.crt"
   assert_equal '308 https://old-shop.example/' "$(old 8080 http://old-shop.example/ -o /dev/null -w '%{http_code} %{redirect_url}')"
+  assert_equal 308 "$(old 8080 http://old-shop.example/ -o /dev/null -w '%{http_code}' -H 'X-Forwarded-Proto: https')"
   assert_contains "$(old 8443 https://old-shop.example/ -k -D - -o /dev/null)" 'max-age=31536000; includeSubDomains'
 }
 
