@@ -184,7 +184,7 @@ def redirection($redirected):
 
 # input: a claim / output: whether its path is one that is asked by HTTP: who gives a host its certificate wants to see
 # first whether its client controls the host (RFC 8555, section 8.3)
-def asks_with_http: .path // "" | startswith("/.well-known/acme-challenge");
+def asks_with_http: .pathType != "RegularExpression" and (.path // "" | . == "/.well-known/acme-challenge" or startswith("/.well-known/acme-challenge/"));
 
 # input: an Ingress / output: [namespace, ...] that may have rules for its hosts, "*" for all; null if it does not say (ownership.jq)
 def shared_with:

@@ -9,7 +9,7 @@
 #         {ingress: "namespace/name", created: its creationTimestamp,
 #          options: {protocol, set: {annotation: value}, protections: [annotation], share: [namespace]},   for all its claims
 #          uses: [feature],                                                        what its annotations need (annotations.jq)
-#          claims: [{host, path, pathType, redirect: true, service: "namespace/name", port: number or name}
+#          claims: [{host, path, pathType, redirect: true or "with TLS" (tls.jq), service: "namespace/name", port: number or name}
 #                 | {host, path, pathType, redirect: true, status, reason, message}       nginx itself answers, with this error
 #                 | {host, path: "/", pathType: "Default"}                                no default backend: a 404
 #                 | {host, path, pathType: "Refused"}],                                   served by nobody (shut.jq)

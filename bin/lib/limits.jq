@@ -102,9 +102,11 @@ def within_namespace_limits($limits):
 # A Service has an upstream for each of its ports, and for what annotations ask of its pods: so a few objects could come
 # to millions of lines. An endpoint that is found by a hash costs nginx as much as five others, in memory and time.
 def endpoint_limits($slices; $limits):
-  def lines: if .balance.hash or .balance.sticky then 5 else 1 end;
+  def lines($endpoints):
+    if .balance.hash or .balance.sticky then 5 elif .balance.tries > $endpoints and $endpoints > 0 then .balance.tries / $endpoints | ceil else 1 end;
   map(.[0].service as $service
-      | {$service, lines: total(.[] | lines), endpoints: total($slices[$service][]? | (.ready // [] | length) + (.ending // [] | length))})
+      | total($slices[$service][]? | (.ready // [] | length) + (.ending // [] | length)) as $endpoints
+      | {$service, lines: total(.[] | lines($endpoints)), $endpoints})
   | group_by(.service | namespace)
   | map(select(total(.[] | .endpoints * .lines) > $limits.namespace_endpoints)
       | ($limits.namespace_endpoints / length) as $share

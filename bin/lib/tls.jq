@@ -9,18 +9,24 @@ include "allow";
 # input: anything / output: the problem that a certificate is not served as an Ingress says
 def tls_problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message}};
 
+# input: [digest of an Ingress] / output: {namespace: {hosts: {host: true}, wild: whether one is a wildcard}} of all spec.tls
+def hosts_with_tls:
+  def hosts: [.tls[].hosts[]? | strings] + if any(.tls[]; (.hosts // []) == []) then [.claims[].host] else [] end;
+  map(select(.tls != []) | {namespace: (.ingress | namespace), hosts: hosts}) | group_by(.namespace)
+  | map({(.[0].namespace): (map(.hosts[]) | {hosts: (map({(.): true}) | add // {}), wild: any(.[]; startswith("*"))})})
+  | add // {};
+
 # input: [claim]; $ingresses are the digests / output: the same; those to be redirected if their host has TLS are, or are not
 #
 # The spec.tls of any Ingress of the claim's own namespace counts, as in ingress-nginx.
 def redirected_with_tls($ingresses):
   if any(.[]; .redirect == "with TLS") then
-    (reduce ($ingresses[] | select(.tls != [])) as {$ingress, $claims, $tls} ({};
-      .[$ingress | namespace] += ([$tls[].hosts[]?, if any($tls[]; .hosts // [] == []) then $claims[].host else empty end | {(.): true}] | add))) as $has_tls
+    ($ingresses | hosts_with_tls) as $with_tls
     | map(
         if .redirect != "with TLS" then .
         else
-          $has_tls[.ingress | namespace] as $hosts
-          | if $hosts[.host] or $hosts[.host | as_wildcard] then .redirect = true else del(.redirect) end
+          $with_tls[.ingress | namespace] as {$hosts, $wild}
+          | if $hosts[.host] or ($wild and $hosts[.host | as_wildcard]) then .redirect = true else del(.redirect) end
         end)
   else . end;
 

@@ -57,16 +57,9 @@ moved() { # HOST PATH [CURL_OPTION...]
 @test "app-root redirects / and nothing else" {
   ingress root one.example / red app-root=/foo
   ingress wrong two.example / red app-root=foo
-  ingress below three.example /app red app-root=/app
-  ingress other three.example /other red
-  ingress beside four.example /app red app-root=/app
-  ingress owner four.example / blue
   serve
   assert_equal '302 http://one.example/foo' "$(moved one.example /)"
   assert_equal 'red red' "$(who_answers one.example /foo) $(who_answers two.example /)"
-  assert_equal '302 http://three.example/app' "$(moved three.example /)"
-  assert_equal 'red red 404' "$(who_answers three.example /app) $(who_answers three.example /other) $(who_answers three.example /x)"
-  assert_equal 'blue red' "$(who_answers four.example /) $(who_answers four.example /app)"
 }
 
 # bats test_tags=cluster

@@ -1066,12 +1066,14 @@ ROWS
     ingress demo wild a.two.example /
     ingress demo rules three.example / '[{}]'
     ingress demo with-rules three.example /below
+    ingress demo two five.example / '[{"hosts": ["six.example"]}]'
+    ingress demo acme-like six.example /.well-known/acme-challenges
     ingress demo plain four.example /
     ingress shop foreign four.example /foreign '[{"hosts": ["four.example"]}]'
   } | jq -s . >"$dir/ingresses.json"
   snapshot rules '.ingresses.items = $ingresses[0]' --slurpfile ingresses "$dir/ingresses.json" | "$bin/route" >"$dir/model.json"
   assert_equal '
-    a.two.example/ four.example/foreign one.example/ one.example/below three.example/ three.example/below' "
+    a.two.example/ four.example/foreign one.example/ one.example/below six.example/.well-known/acme-challenges three.example/ three.example/below' "
     $(jq -r '[.servers[] | .host as $host | .locations[] | select(.redirect == true) | $host + .path] | sort | join(" ")' "$dir/model.json")"
   refute_contains "$(<"$dir/model.json")" 'with TLS'
 }

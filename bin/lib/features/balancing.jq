@@ -7,8 +7,11 @@
 # pods, as kube-proxy's would, so it changes nothing. With affinity, these do not count.
 #
 # proxy-next-upstream and -tries are directives of nginx, which asks each server of an upstream once. Who allows three
-# tries, and has one pod, wants it to be asked three times: so its upstream has it three times.
+# tries, and has one pod, wants it to be asked three times: so its upstream has it three times, but not more. (And not with one of these.)
 include "claims";
+
+# input: {annotation: value} / output: how many servers its upstream needs at least: each costs nginx memory, so not many
+def tries: [.["proxy-next-upstream-tries"] // 3, 3] | min;
 
 # input: {annotation: value} / output: what the upstream needs for it, or null
 #
@@ -18,8 +21,7 @@ def wanted:
     {hash: .["upstream-hash-by"] | gsub("\\$\\{?(?<name>[a-z]\\w*)\\}?"; "${\(.name | ascii_downcase)}")}
     + if .["upstream-hash-by-subset"] then {subset: (.["upstream-hash-by-subset-size"] // 3)} else {} end
   elif .["load-balance"] == "ewma" then {method: "least_conn"}
-  elif (.["proxy-next-upstream"] or .["proxy-next-upstream-tries"]) and .["proxy-next-upstream"] != "off" then
-    {tries: (.["proxy-next-upstream-tries"] // 3)}
+  elif (.["proxy-next-upstream"] or .["proxy-next-upstream-tries"]) and .["proxy-next-upstream"] != "off" and tries > 1 then {tries: tries}
   else null
   end;
 

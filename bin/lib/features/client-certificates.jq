@@ -86,6 +86,7 @@ def claims($context):
 # input: a location / output: its directives
 #
 # A certificate counts for its name only if it is verified. A comma behind a backslash is part of another name (RFC 4514).
+# To look for a pattern with two repetitions takes the third power of the subject's length, so that is bounded.
 def location:
   if .client then
     (.client.set // .set) as $set
@@ -99,7 +100,7 @@ def location:
          else "" end)
       + (if $set["auth-tls-match-cn"] then
            "return 403 \"This path is not for the client that this certificate names.\\n\";" as $other
-           | "if ($ssl_client_verify != SUCCESS) { \($other) } if ($ssl_client_s_dn !~ \"(^|[^\\\\\\\\],)\($set["auth-tls-match-cn"])\") { \($other) } "
+           | "if ($ssl_client_verify != SUCCESS) { \($other) } if ($ssl_client_s_dn ~ \"^.{257}\") { \($other) } if ($ssl_client_s_dn !~ \"(^|[^\\\\\\\\],)\($set["auth-tls-match-cn"])\") { \($other) } "
          else "" end)
       + "set $client_verify $ssl_client_verify; set $client_subject $ssl_client_s_dn; set $client_issuer $ssl_client_i_dn; "
       + "set $client_certificate \(if $set["auth-tls-pass-certificate-to-upstream"] then "$ssl_client_escaped_cert" else "\"\"" end); "

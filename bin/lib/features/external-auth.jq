@@ -44,8 +44,8 @@ def cache_key:
   [ match("\\$\\{?(?<name>[A-Za-z0-9_]*)\\}?|[^$]+"; "g")
     | (.captures[0].string // null) as $name
     | if $name == null then .string
-      else $name | ascii_downcase
-        | cache_variables[.] // if startswith("cookie_") then "" elif startswith("http_") then "${\(.)}" else null end
+      elif $name | ascii_downcase | startswith("cookie_") then ""
+      else cache_variables[$name | ascii_downcase]
       end ]
   | if all(. != null) then join("") else null end;
 
@@ -187,7 +187,7 @@ def claims($context; answer; has_pods):
                   message: "Service \($target.service), which auth-url asks, has no ready endpoint for port \($target.port.port)"}}),
               (select(.asks and $set["auth-cache-key"] and ($set | keeps | not))
               | {problem: {ingress, reason: "AnnotationRefused",
-                  message: "auth-cache-key has no effect: of variables, it may have $http_ and $cookie_ with a name, and $\(cache_variables | keys | join(", $"))"}})
+                  message: "auth-cache-key has no effect: of variables, it may have $cookie_ with a name, and $\(cache_variables | keys | join(", $"))"}})
         end);
 
 # --- model

@@ -49,13 +49,10 @@ def claims($context):
   | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: other_host}
        | select(($taken[.host] or $is_alias[.host]) | not) ]
      | group_by(.host) | map(.[0])) as $moved
-  | ([$all[] | select(.path == "/" and .pathType != "Default") | {(.host): true}] | add // {}) as $has_root
-  | ([ $all[] | select(.options and set["app-root"] and ($has_root[.host] | not)) ] | group_by(.host) | map(.[0])) as $rooted
   | ($all | map(if .options and (set | redirects) then .moves = .options else . end)) as $all
   | $all
     + [ $all[] | select(.ingress) | . as $claim | $aliases_of["\(own_namespace)/\(.host)"][]? | $claim + {host: .} ]
     + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix"} ]
-    + [ $rooted[] | {ingress, created, options, host, path: "/", pathType: "Exact"} ]
     + [ $beyond | keys[] | {problem: {ingress: ., reason: "LimitExceeded",
         message: "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths"}} ];
 
