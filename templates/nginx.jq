@@ -3,6 +3,7 @@
 # input:  the model that route.jq describes; {} (no servers) while nothing is known yet
 # output: lines of text for the http block of nginx.conf
 # $ENV:   HTTP_PORT, HTTPS_PORT, LISTEN_IPV6, PROXY_PROTOCOL, STATE_DIR
+# Variables of nginx, such as $nginx_says, are from the templates: answers, proxying, headers and tls.conf.template.
 
 include "features"; # with_features
 include "feature-files";
@@ -12,7 +13,7 @@ include "quoting"; # string, harmless
 #
 # max_fails=0: which pods can serve is for Kubernetes to say. keepalive_timeout:
 # many servers close an idle connection after 5 s, perhaps just when a request
-# is on its way, so nginx must be the first. keepalive: in test/bench/tuning, 64 busy
+# is on its way, so nginx must close it first. keepalive: in test/bench/tuning, 64 busy
 # clients had a third fewer requests/s with 32, and no more with 128, which takes
 # 10 MB more for 1,000 upstreams.
 def upstream_block:
@@ -29,7 +30,7 @@ def upstream_block:
 # $number is 1 for the first certificate of a host; for one of another algorithm,
 # 2. A host with only one has it twice: nginx needs a file for both variables.
 def certificate_maps($default; $number):
-  # a host may have the name of a parameter of "map"; two backslashes are one for nginx, which says that it is none
+  # A host may have the name of a parameter of "map". A backslash says that it is none; two, as nginx reads two in quotes as one.
   def key: if IN("default", "hostnames", "include", "volatile") then "\"\\\\\(.)\"" else string end;
   def entry: "    \(.host | key) \(.files[$number - 1] // .files[0] | string);";
   "  map $wildcard_name $wildcard_certificate_\($number) {",
@@ -76,7 +77,8 @@ def answer:
 
 # input: a location / output: its blocks; $exact is {"path": true} for the Exact paths of its server
 #
-# Prefix is meant by path element: /foo is for /foo itself and all below /foo/.
+# Kubernetes compares path elements, nginx characters: "location /foo" would also be for /foobar. So Prefix /foo becomes two:
+# "= /foo" for itself, unless there is an Exact /foo, as nginx takes no second one; and "/foo/" for all below it.
 def location_blocks($exact):
   if .head then "    location \(.head) { \(answer) }" # of a feature
   elif .pathType == "Exact" then "    location = \(.path | string) { \(answer) }"

@@ -182,7 +182,7 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
   echo "${cause:-the read ended with status $1}"
 }
 
-# --- several lists at the same time, for fetch
+# --- several lists at the same time, for fetch: folder and failed are its variables
 
 # Reads a list into a file of the folder. When it ends, it writes "NAME STATUS" into a pipe, for which one can wait
 # with a limit of time. So one limit does for all reads, without a `timeout` for each.

@@ -6,9 +6,9 @@
 #         ports: {"name of a port": number}, ready: [address], ending: [address]}; IPv6 addresses in brackets, as in a
 #         URL; or {slice, service, fqdn: true} for one that has names instead of addresses
 # (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
-include "reachable";
-include "items";
-include "allow";
+include "reachable"; # reachable, of_controllers
+include "items"; # key, each_item
+include "allow"; # is_port, is_ipv4, is_ipv6
 
 # input: an Endpoint / output: its valid addresses
 def addresses($type):

@@ -18,13 +18,15 @@
 # host "" is any host that no other server has. pathType is Exact, Prefix, or one of three that are ours and not the
 # API's: Default, which is what no path of the host matches, RegularExpression (expressions.jq), and Refused (shut.jq).
 # $closed is why an Ingress must not be served at all: a protection that it asks for cannot be given (annotations.jq); else null.
+# At a first reading, leave out annotations ($asked, $closed, $redirected), regular expressions, limits, and what stays
+# shut (counting). What stays is: a claim for each path of each rule, and one of type Default for each host.
 # (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
 include "classes"; # our_classes, default_is_ours, is_ours
 include "annotations"; # asked, asks_for_expressions, backend_protocol, redirected_hosts, redirection, asks_with_http, shared_with, sharing_problems
 include "expressions"; # expression
 include "networks"; # for jq 1.8.2
 include "limits"; # limits, within_limits
-include "shut"; # certain, protects, counting
+include "shut"; # certain, protects, counting (the claims without what is only a problem)
 include "ownership"; # for jq 1.8.2
 include "items"; # key, read_item, each_item
 include "allow"; # is_host, is_name, path_refusal, quoted

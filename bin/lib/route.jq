@@ -14,7 +14,7 @@
 #             with redirect: true if its HTTP clients are sent to HTTPS,
 #             with protocol: HTTPS, GRPC or GRPCS if its pods do not speak HTTP,
 #             with options if its Ingress has annotations: the number of its element of `options`, from 1
-#             (a server with others: [host] is for these hosts, too: nothing else is left of them, see shut.jq)
+#             (others: [host] are hosts of which nothing is served, and for which this server answers, too: see shut.jq)
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],
 #             with cut: their number, if there are more of them
 #   options: [{annotation: value}, ...], features: [those that give them]   (features.jq)
@@ -34,7 +34,7 @@
 #
 # and at each stage it may become a problem: {ingress, reason, message}. The certificates go a way of their own (tls.jq).
 # (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
-include "tls"; # certificates, default_certificate, redirected_with_tls
+include "tls"; # known_secrets, certificates, default_certificate, redirected_with_tls
 include "limits"; # limits, within_namespace_limits, endpoint_limits, not_too_many_problems
 include "shut"; # served
 include "ownership"; # with_owners
@@ -54,7 +54,8 @@ def problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message
 def by_age($terminating):
   sort_by((.ingress | split("/")) as $key | [$terminating[$key[0]] // false, .created, $key[0], $key[1]]);
 
-# input: digest of an Ingress / output: its claims; $numbers is {"{annotation: value}": the number of these options}
+# input: digest of an Ingress / output: its claims; $numbers is {"{annotation: value}": the number of these options},
+# because many claims have the same
 def claims($numbers):
   ({ingress, created} + .options | if .set then .options = $numbers[.set | tojson] | del(.set) else . end) as $common
   | .claims[] | $common + .;
@@ -105,9 +106,9 @@ def first_wins:
 
 # input: [answered claim of one host, the oldest Ingress first] / output: its winners in match order, and problems
 #
-# Of a path and a longer one, the longer decides; of the same, Exact does.
-# What no path matches goes to the default backend of the oldest Ingress that
-# has rules for the host and gives one, never to another host's rules.
+# If several paths match, the longest decides; of two equal ones, Exact does.
+# What no path matches goes to the default backend of the oldest Ingress with
+# rules for the host that has one, never to another host's rules.
 # (group_by keeps the order within a group, so the oldest stays first; and sorts
 # by the list, so that longer paths come first, and "Exact" before "Prefix".)
 def winners:
@@ -125,7 +126,7 @@ def winners:
 # input: [digest of an EndpointSlice] of one Service / output: {"name of a port": [those that have it], ...}
 def by_port: reduce .[] as $slice ({}; .[$slice.ports // {} | keys[]] += [$slice]);
 
-# input: [digest of an EndpointSlice] of one Service / output: ["address:port", ...] of the port of that name, but not many more than $most
+# input: [digest of an EndpointSlice] of one Service / output: ["address:port", ...] of the port of that name, at most one more than $most
 #
 # The slice's port of the same name has the pods' port: a Service's targetPort may be a name that means another number
 # in each pod, and so in each slice.
@@ -174,7 +175,7 @@ def location($ready):
 
 # --- all of it
 #
-# At a first reading, leave out limits, quarantine, features and owners. What stays is:
+# At a first reading, leave out limits, quarantine, features, owners, redirects, and what stays shut (served). What stays is:
 # [Ingresses | claims | answered($services)] | group_by(.host)[] | winners | location($ready)
 
 # what the snapshot says
@@ -182,7 +183,7 @@ def location($ready):
 | if .[-1].whole then . else error("the snapshot is not whole") end
 | . as $lines
 | ([.[] | select(.terminating) | {(.terminating): true}] | add // {}) as $terminating
-| ([.[] | select(.certificate) | {((if .use then "\(.use) " else "" end) + .certificate): (.names |= (. // [] | map({(.): true}) | add // {}))}] | add // {}) as $secrets
+| known_secrets as $secrets
 | ([.[] | select(.service and (.slice | not)) | {(.service): .}] | add // {}) as $services
 | ([.[] | select(.slice)] | sort_by(.slice) | group_by(.service) | map({(.[0].service): .}) | add // {}) as $slices
 

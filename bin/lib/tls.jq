@@ -6,6 +6,13 @@
 include "ownership";
 include "allow";
 
+# input: [line of the snapshot] / output: {"namespace/name": what a Secret is worth, with names: {name: true}}; with other
+# uses than a key pair's, the key is "USE namespace/name" (secrets.jq)
+def known_secrets:
+  [ .[] | select(.certificate)
+    | {((if .use then "\(.use) " else "" end) + .certificate): (.names |= (. // [] | map({(.): true}) | add // {}))} ]
+  | add // {};
+
 # input: anything / output: the problem that a certificate is not served as an Ingress says
 def tls_problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message}};
 
