@@ -16,6 +16,18 @@ locked:"
 }
 bcrypt='$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW'
 
+@test "while the Service of the only login has no ready pod, its path is a 503, and nginx takes the configuration" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier can do so to a pod'
+  secret_of_users users
+  ingress file one.example / red auth-type=basic auth-secret=users
+  ingress open two.example / blue
+  serve
+  assert_equal '401 200' "$(statuses {one,two}.example/)"
+  jq -c 'if .slice == "e2e/red-1" then .ready = [] else . end' "$dir/snapshot" | serve_snapshot
+  assert_equal '503 200' "$(statuses {one,two}.example/)"
+  assert_equal 'NoReadyEndpoints: e2e/file: Service e2e/red has no ready endpoint for port 80' "$(problems)"
+}
+
 # bats test_tags=cluster
 @test "only users with the right password get in, and the pod does not get the password" {
   secret_of_users users

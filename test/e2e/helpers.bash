@@ -44,6 +44,13 @@ is_settled() { # POD
   ! kubectl -n bash-ingress exec "$1" -- grep -q '"e2e/' /tmp/bash-ingress/live/nginx.conf && tells_served_hash "$1"
 }
 
+# The tests before may have changed so much that namespace e2e has to wait for its changes (bin/hold-back). As if
+# minutes had passed, it owes nothing then.
+forget_changes() {
+  local pod
+  for pod in $(controller_pods); do kubectl -n bash-ingress exec "$pod" -- rm -f /tmp/bash-ingress/scratch/loop/accounts; done
+}
+
 # Whether the pod's metrics, which the loop writes, name the configuration that nginx serves.
 tells_served_hash() { # POD
   admin "$1" metrics | grep -qF "config_info{hash=\"$(admin "$1" config-hash)\"}"

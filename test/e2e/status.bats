@@ -1,4 +1,5 @@
 load helpers
+setup() { forget_changes; }
 teardown() { common_teardown; }
 
 ingress() { # NAME JSONPATH

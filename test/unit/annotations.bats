@@ -81,6 +81,13 @@ PAYLOADS
   cmp <("$bin/route" <"$dir/snapshot") <(features_in_use='' "$bin/route" <"$dir/snapshot")
 }
 
+@test "while no pod is ready, no annotation keeps nginx from taking the configuration" {
+  snapshot_of examples --slurpfile examples "$BATS_TEST_DIRNAME/tables/examples.json" | grep -v '"slice":' >"$dir/snapshot"
+  "$bin/route" <"$dir/snapshot" >"$dir/model.json"
+  assert_json '.upstreams == [] and (.ingresses | length > 80)' true <"$dir/model.json"
+  "$bin/render" <"$dir/model.json" | "$bin/apply" test
+}
+
 # examples.json has a value for each row, with which the pod answers; null if that takes Secrets or another Ingress.
 @test "no annotation takes away what holds everywhere: dropped headers, the loop guard, denied addresses, HSTS" {
   backend=$(go_program backend)

@@ -44,8 +44,10 @@ def location:
 
 # input: model / output: the same with the folder of the files, and the header Authorization for the pods; that of
 # external-auth.jq has it already
+#
+# Only if a location sets $is_login (one without a ready pod does not): nginx rejects a map of a variable that it does not know.
 def model:
-  [.servers[].locations[] | select(.users)] as $logins
+  [.servers[].locations[] | select(.users and .upstream)] as $logins
   | if $logins == [] then .
     else
       .lines += [

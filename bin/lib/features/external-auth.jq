@@ -424,7 +424,7 @@ def model:
   | .servers |= map(if any(.locations[]; .asks) then with_questions($header + [asked_headers]; $locations; $upstreams; $options) else . end)
   | ([.servers[].locations[] | select(.who).options] | unique | map([., $options[. - 1]])) as $asking
   | [.servers[].locations[] | select(.who and speaks_grpc).options] as $grpc
-  | [.servers[].locations[] | select(.users)] as $logins
+  | [.servers[].locations[] | select(.users and .upstream)] as $logins
   | if $asking == [] then . else .lines += [$asking | http_lines($ENV.TRUSTED_PROXIES != "" and $ENV.PROXY_PROTOCOL == "off"; $grpc; $logins)]
     | .says_authorization = any($asking[][1]["auth-response-headers"][]?; ascii_downcase == "authorization")
     end;

@@ -4,8 +4,11 @@
 include "quoting";
 
 # input: model / output: the same with what the pods get as X-Forwarded-Prefix, instead of the map of headers.conf.template
+#
+# Only if a location sets the variable: nginx rejects a map of one that it does not know.
 def model:
-  if any(.options[]; .["x-forwarded-prefix"]) then
+  .options as $options
+  | if any(.servers[].locations[] | select(.options); $options[.options - 1]["x-forwarded-prefix"]) then
     .lines += [
       "  map $is_believed $believed_prefix {",
       "    1 $http_x_forwarded_prefix;",
