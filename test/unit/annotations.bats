@@ -88,6 +88,27 @@ PAYLOADS
   "$bin/render" <"$dir/model.json" | "$bin/apply" test
 }
 
+# (Half of them load only the features in use, as the loop does: so none needs a variable that another's lines make.)
+@test "random combinations of annotations, with and without ready pods, come to configurations that nginx takes" {
+  local number=${FIRST_COMBINATION:-1} count=${COMBINATIONS:-20} with_annotations=0
+  source "$bin/lib/features.bash"
+  while IFS= read -r lists; do
+    "$fixtures/snapshot" <<<"$lists" >"$dir/snapshot"
+    features_in_use=''
+    if ((number % 2 == 0)); then
+      features_in_use=$dir/in-use
+      choose_features <"$dir/snapshot"
+    fi
+    "$bin/route" <"$dir/snapshot" >"$dir/model.json"
+    "$bin/render" <"$dir/model.json" | "$bin/apply" test || { echo "in cluster $number: FIRST_COMBINATION=$number COMBINATIONS=1" && return 1; }
+    if jq -e '.features != []' "$dir/model.json" >/dev/null; then with_annotations=$((with_annotations + 1)); fi
+    number=$((number + 1))
+  done < <(jq -n -c --argjson first "$number" --argjson count "$count" --slurpfile examples "$BATS_TEST_DIRNAME/tables/examples.json" \
+    --argjson classes "$(jq -c .ingressClasses "$fixtures/rules/lists.json")" -f "$BATS_TEST_DIRNAME/tables/combinations.jq")
+  assert_equal "$((${FIRST_COMBINATION:-1} + count))" "$number"
+  ((with_annotations * 10 >= count * 9))
+}
+
 # examples.json has a value for each row, with which the pod answers; null if that takes Secrets or another Ingress.
 @test "no annotation takes away what holds everywhere: dropped headers, the loop guard, denied addresses, HSTS" {
   backend=$(go_program backend)
