@@ -19,7 +19,6 @@ pages=(README.md bin/README.md templates/README.md manifests/README.md test/READ
   assert_contains "$output" '{"ingress":"demo/fruit","created":"2026-01-01T00:01:00Z","options":{},"claims":[{"host":"new.example"'
   assert_contains "$output" 'Service demo/apple has no ready endpoint for port 80'
   assert_contains "$output" 'location "/cherry/" { set $ingress "demo/added-later"; proxy_pass "http://cherry.demo.80"; }'
-  assert_contains "$output" 'because nginx rejects it: an experiment'
 }
 
 @test "bin/README.md lists the settings as the program prints them" {
