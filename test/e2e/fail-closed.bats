@@ -52,7 +52,7 @@ setup_file() {
 } >/dev/null
 
 teardown_file() {
-  kubectl delete namespace shut --timeout 120s
+  kubectl delete namespace shut --timeout 120s # or the next file's tests would see its Ingresses go
 }
 
 setup() {

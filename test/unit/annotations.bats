@@ -103,7 +103,7 @@ PAYLOADS
     "$bin/render" <"$dir/model.json" | "$bin/apply" test || { echo "in cluster $number: FIRST_COMBINATION=$number COMBINATIONS=1" && return 1; }
     if jq -e '.features != []' "$dir/model.json" >/dev/null; then with_annotations=$((with_annotations + 1)); fi
     number=$((number + 1))
-  done < <(jq -n -c --argjson first "$number" --argjson count "$count" --slurpfile examples "$BATS_TEST_DIRNAME/tables/examples.json" \
+  done < <(jq -n -c -L "$BATS_TEST_DIRNAME/tables" --argjson first "$number" --argjson count "$count" --slurpfile examples "$BATS_TEST_DIRNAME/tables/examples.json" \
     --argjson classes "$(jq -c .ingressClasses "$fixtures/rules/lists.json")" -f "$BATS_TEST_DIRNAME/tables/combinations.jq")
   assert_equal "$((${FIRST_COMBINATION:-1} + count))" "$number"
   ((with_annotations * 10 >= count * 9))

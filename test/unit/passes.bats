@@ -41,7 +41,7 @@ key_pairs() {
 
 # Prints what the API server says of random clusters (tables/clusters.jq).
 clusters() { # FIRST COUNT CHANGES
-  jq -n -r --argjson first "$1" --argjson count "$2" --argjson changes "$3" --argjson pairs "$(<"$dir/pairs")" -f "$BATS_TEST_DIRNAME/tables/clusters.jq"
+  jq -n -r -L "$BATS_TEST_DIRNAME/tables" --argjson first "$1" --argjson count "$2" --argjson changes "$3" --argjson pairs "$(<"$dir/pairs")" -f "$BATS_TEST_DIRNAME/tables/clusters.jq"
 }
 
 # Fails and shows the differences unless a pass in an empty state folder leaves the same behind.

@@ -5,9 +5,7 @@
 # output: what the API server says, a line each (jq -r): "NAME LIST" for each list, and then "new" if this is another
 #         cluster, or "changed" if it is the one before after a change
 
-def next: . * 48271 % 2147483647; # Lehmer's generator; a product is less than 2^53
-def random($n; $purpose): ($n * 613 + $purpose * 104729 + 1) % 2147483647 | next | next | next;
-def pick($n; $purpose; $list): $list[random($n; $purpose) % ($list | length)];
+include "random"; # random, pick
 def some($n; $purpose; $list): [range(random($n; $purpose) % ($list | length + 1)) as $i | $list[$i]];
 
 def host($n; $purpose): pick($n; $purpose; [null, "*.a.example", "x.a.example", "a.example", "b.example", "c.example", "no host"]);

@@ -4,9 +4,7 @@
 # args:   $first, $count: clusters number $first and on; $examples: [tables/examples.json]; $classes: the IngressClassList
 # output: lists as test/fixtures/snapshot takes them, a line for each cluster
 
-def next: . * 48271 % 2147483647; # Lehmer's generator; a product is less than 2^53
-def random($n; $purpose): ($n * 613 + $purpose * 104729 + 1) % 2147483647 | next | next | next;
-def pick($n; $purpose; $list): $list[random($n; $purpose) % ($list | length)];
+include "random"; # random, pick
 
 # Those that take a Secret, a ConfigMap or another Ingress, and those that meet others in a map of nginx.
 def more:
