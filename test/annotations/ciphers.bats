@@ -4,7 +4,7 @@ load words
 # Prints the cipher of a handshake, or nothing if there is none.
 cipher() { # HOST CIPHERS
   local address=127.0.0.1:${HTTPS_PORT-}
-  [[ ${TIER-} != e2e ]] || address=$(tls_address)
+  [[ ${TIER-} != e2e ]] || address=$TLS_ADDRESS
   openssl s_client -connect "$address" -servername "$1" -tls1_2 -cipher "$2" </dev/null 2>/dev/null | sed -n 's/^ *Cipher *: //p' | grep -v ^0000 || true
 }
 

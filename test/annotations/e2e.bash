@@ -48,7 +48,7 @@ secrets_are_known() {
 }
 
 ask_tls() { # HOST PATH [CURL_OPTION...]
-  curl -sk --path-as-is --max-time 10 --connect-to "$1:443:$(tls_address)" "${@:3}" "https://$1$2"
+  curl -sk --path-as-is --max-time 10 --connect-to "$1:443:$TLS_ADDRESS" "${@:3}" "https://$1$2"
 }
 
 # Prints the address that the cluster gave a Service.

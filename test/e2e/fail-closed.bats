@@ -59,7 +59,7 @@ setup() {
   pod=$(controller_pods | head -n 1)
   wait_for_equal 60 "$(protected | cut -d ' ' -f 2 | xargs)" answers
   wait_for 30 always_status 200 rejected-0.shut.example /
-  assert_equal 200 "$(curl -sk -u alice:secret -o /dev/null -w '%{http_code}' --connect-to "::$(tls_address)" https://basic.shut.example/admin)"
+  assert_equal 200 "$(curl -sk -u alice:secret -o /dev/null -w '%{http_code}' --connect-to "::$TLS_ADDRESS" https://basic.shut.example/admin)"
 }
 
 teardown() {
@@ -70,7 +70,7 @@ teardown() {
 
 # Prints curl's options for a request to each host, over HTTP and HTTPS.
 requests() {
-  printf 'connect-to = ":80:%s"\nconnect-to = ":443:%s"\n' "$(address_with_port)" "$(tls_address)"
+  printf 'connect-to = ":80:%s"\nconnect-to = ":443:%s"\n' "$(address_with_port)" "$TLS_ADDRESS"
   protected | awk '{ printf "url = \"http://%s.shut.example/admin\"\noutput = /dev/null\nurl = \"https://%s.shut.example/admin\"\noutput = /dev/null\n", $1, $1 }'
 }
 

@@ -172,24 +172,13 @@ lose_nothing() { # LOAD ADDRESS HOST PATH COMMAND...
   grep -Eq '^sent [0-9]{3,}, failed 0$' "$report"
 }
 
-# Where HTTPS is, beside $ADDRESS: said by the cluster, or a NodePort of its own where 80 is one.
-tls_address() {
-  if [[ -n ${TLS_ADDRESS-} ]]; then
-    echo "$TLS_ADDRESS"
-  elif [[ $ADDRESS == *:* ]]; then
-    echo "${ADDRESS%:*}:$(kubectl -n bash-ingress get service bash-ingress -o jsonpath='{.spec.ports[?(@.name=="https")].nodePort}')"
-  else
-    echo "$ADDRESS:443"
-  fi
-}
-
 ask_tls() { # HOST PATH [CURL_OPTION...]
-  curl -s --path-as-is --max-time 10 --connect-to "::$(tls_address)" "${@:3}" "https://$1$2"
+  curl -s --path-as-is --max-time 10 --connect-to "::$TLS_ADDRESS" "${@:3}" "https://$1$2"
 }
 
 # Prints the subject of the certificate that a client gets for the name.
 certificate_for() { # HOST
-  openssl s_client -connect "$(tls_address)" -servername "$1" </dev/null 2>/dev/null | openssl x509 -noout -subject 2>/dev/null | sed 's/.*CN *= *//'
+  openssl s_client -connect "$TLS_ADDRESS" -servername "$1" </dev/null 2>/dev/null | openssl x509 -noout -subject 2>/dev/null | sed 's/.*CN *= *//'
 }
 
 # From both replicas: several answers at once.

@@ -27,8 +27,8 @@ statuses() { # http|https|http2 TIMES   <HOSTS
   local scheme=${1%2} options=()
   case $1 in
     http) options=(--connect-to "::$(address_with_port)") ;;
-    https) options=(--connect-to "::$(tls_address)" --http1.1) ;;
-    http2) options=(--connect-to "::$(tls_address)" --http2) scheme=https ;;
+    https) options=(--connect-to "::$TLS_ADDRESS" --http1.1) ;;
+    http2) options=(--connect-to "::$TLS_ADDRESS" --http2) scheme=https ;;
   esac
   awk -v scheme="$scheme" -v times="$2" 'BEGIN { split("/exact /prefix /prefix/below /default", paths, " ") }
     { for (i = 0; i < times; i++) for (j in paths) printf "url = \"%s://%s%s\"\noutput = /dev/null\n", scheme, $0, paths[j] }' |
@@ -141,5 +141,5 @@ is_past() { # TIME
   assert_equal bash-ingress "$(servers_of server.example /anonymous)"
   assert_equal backend "$(servers_of server.example /)"
   assert_equal nginx "$(servers_of fruit.example /no-rule)"
-  assert_equal bash-ingress "$(curl -sk --http2 --connect-to "::$(tls_address)" -o /dev/null -D - https://server.example/anonymous | tr -d '\r' | sed -n 's/^server: //p')"
+  assert_equal bash-ingress "$(curl -sk --http2 --connect-to "::$TLS_ADDRESS" -o /dev/null -D - https://server.example/anonymous | tr -d '\r' | sed -n 's/^server: //p')"
 }

@@ -15,13 +15,14 @@ start_demo() {
   "$root/test/demo/demo" up >"$BATS_RUN_TMPDIR/demo.log" 2>&1 3>&- || { cat "$BATS_RUN_TMPDIR/demo.log" && return 1; }
 }
 
-# The tests get the demo's kubectl, the address where the controller answers, and
+# The tests get the demo's kubectl, the addresses where the controller answers, and
 # the commands that stop the API server and let it go on.
 join_cluster() {
   source "$root/test/demo/demo"
   choose_cluster
   connect
-  export CLUSTER KUBECONFIG PATH ADDRESS=$address OUTAGE_BEGIN='' OUTAGE_END=''
+  export CLUSTER KUBECONFIG PATH ADDRESS=$address TLS_ADDRESS OUTAGE_BEGIN='' OUTAGE_END=''
+  TLS_ADDRESS=$("${CLUSTER}_tls_address")
   { read -r OUTAGE_BEGIN && read -r OUTAGE_END; } < <("${CLUSTER}_outage") || true # not every cluster has them
 }
 

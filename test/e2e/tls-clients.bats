@@ -20,14 +20,9 @@ speak() { # INGRESS PROTOCOL   that its pods speak
   kubectl -n e2e annotate ingress "$1" "nginx.ingress.kubernetes.io/backend-protocol=$2"
 }
 
-# As in the manifests' variants.
-https_port() {
-  if [[ $ADDRESS == *:30080 ]]; then echo 30443; else echo 443; fi
-}
-
 # Asks over HTTPS, whatever the certificate.
 ask_securely() { # HOST PATH [CURL_OPTION...]
-  curl -sk --max-time 10 --connect-to "::${ADDRESS%:*}:$(https_port)" "${@:3}" "https://$1$2"
+  curl -sk --max-time 10 --connect-to "::$TLS_ADDRESS" "${@:3}" "https://$1$2"
 }
 
 @test "HTTP/2 without TLS is answered" {
@@ -67,7 +62,7 @@ interoperate() { # HOST CASE...
 
 call() { # HOST CASE
   timeout 20 "$BATS_RUN_TMPDIR/interop" --use_tls --use_test_ca --ca_file "$BATS_FILE_TMPDIR/ca" --server_host "${ADDRESS%:*}" \
-    --server_port "$(https_port)" --server_host_override "$1" --test_case "$2"
+    --server_port "${TLS_ADDRESS##*:}" --server_host_override "$1" --test_case "$2"
 }
 
 grpc_cases=(empty_unary large_unary client_streaming server_streaming ping_pong empty_stream status_code_and_message

@@ -58,7 +58,7 @@ create_tls_ingress() { # NAME HOST SECRET
       wait_for 20 always_certificate "$name" rotated.example
     done
   }
-  lose_nothing '-rate 100 -new' "https://$(tls_address)" rotated.example / rotate
+  lose_nothing '-rate 100 -new' "https://$TLS_ADDRESS" rotated.example / rotate
 }
 
 # Sets found: where the words of the key are in the pod. (Not in grep's own arguments.)
@@ -105,9 +105,9 @@ is_gone() { # POD FILE
 
 @test "a TLS session goes on with a ticket, also after a reload" {
   # Each replica has ticket keys of its own, so ask one of them.
-  openssl s_client -connect "$(tls_address)" -servername fruit.example -tls1_2 -sess_out "$dir/session" </dev/null >/dev/null 2>&1
+  openssl s_client -connect "$TLS_ADDRESS" -servername fruit.example -tls1_2 -sess_out "$dir/session" </dev/null >/dev/null 2>&1
   resumed() {
-    openssl s_client -connect "$(tls_address)" -servername fruit.example -tls1_2 -sess_in "$dir/session" </dev/null 2>/dev/null | grep -q Reused
+    openssl s_client -connect "$TLS_ADDRESS" -servername fruit.example -tls1_2 -sess_in "$dir/session" </dev/null 2>/dev/null | grep -q Reused
   }
   wait_for 10 resumed
   create_ingress reload 'reload.example/=backend:80'

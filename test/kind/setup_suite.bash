@@ -21,8 +21,7 @@ setup_suite() {
   start_demo
   [[ -z $interrupted ]] || was_up='' # the cluster that the interruptions left is ours
   join_cluster
-  export CONTAINER_PROGRAM TLS_ADDRESS
-  TLS_ADDRESS=$(kind_tls_address)
+  export CONTAINER_PROGRAM
   deploy_backends
 }
 

@@ -1,4 +1,4 @@
-# The demo on kind, with programs in the place of docker and kind that note what they were told.
+# The demo on kind and minikube, with programs in the place of these and of docker that note what they were told.
 bats_require_minimum_version 1.5.0
 load ../helpers
 
@@ -149,6 +149,27 @@ choose_ports_in_the_test() {
   kind_start
   assert_contains "$(sed -n '/^kind delete/,$p' "$told")" 'kind create'
   [[ ! -e $STATE/half-made ]]
+}
+
+@test "minikube's node gets the chosen ports of the machine, once: when the cluster is made" {
+  choose_ports_in_the_test
+  program minikube '[[ $1 != profile ]] || echo "{\"invalid\": [], \"valid\": []}"'
+  minikube_start
+  assert_contains "$(grep '^minikube start' "$told")" "--ports 127.0.0.1:$HTTP_PORT_ON_HOST:30080,127.0.0.1:$HTTPS_PORT_ON_HOST:30443"
+  program minikube '[[ $1 != profile ]] || echo "{\"valid\": [{\"Name\": \"bash-ingress\"}]}"'
+  : >"$told"
+  minikube_start
+  assert_equal 'minikube start --profile bash-ingress' "$(grep '^minikube start' "$told")"
+}
+
+@test "on minikube, the address is a port of this machine, or else the node's own" {
+  program docker 'echo 127.0.0.1:8080'
+  assert_equal 127.0.0.1:8080 "$(minikube_address)"
+  assert_equal 'docker port bash-ingress 30080/tcp' "$(<"$told")"
+  program docker 'exit 1'
+  program minikube 'echo 192.0.2.1'
+  assert_equal 192.0.2.1:30080 "$(minikube_address)"
+  assert_equal 192.0.2.1:30443 "$(minikube_tls_address)"
 }
 
 @test "a step prints one line, and what it said only if it fails, with the name of the whole log" {
