@@ -71,7 +71,7 @@ def answer:
   + (.directives // "")
   + if .redirect then "if ($is_insecure) { return 308 https://$host$moved_uri; } " else "" end
   + if .upstream then (.rewrite // "") + pass
-    elif .status then "return \(.status) \"\("\(.message | gsub("\""; "'")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
+    elif .status then "return \(.status) \"\("\(.message | split("\"") | join("'")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"
     end;
 
@@ -80,13 +80,14 @@ def answer:
 # Kubernetes compares path elements, nginx characters: "location /foo" would also be for /foobar. So Prefix /foo becomes two:
 # "= /foo" for itself, unless there is an Exact /foo, as nginx takes no second one; and "/foo/" for all below it.
 def location_blocks($exact):
-  if .head then "    location \(.head) { \(answer) }" # of a feature
-  elif .pathType == "Exact" then "    location = \(.path | string) { \(answer) }"
-  elif .path == "/" then "    location / { \(answer) }" # Prefix "/" and Default
-  else
-    (if $exact[.path] then empty else "    location = \(.path | string) { \(answer) }" end),
-    "    location \(.path + "/" | string) { \(answer) }"
-  end;
+  "{ \(answer) }" as $block
+  | if .head then "    location \(.head) \($block)" # of a feature
+    elif .pathType == "Exact" then "    location = \(.path | string) \($block)"
+    elif .path == "/" then "    location / \($block)" # Prefix "/" and Default
+    else
+      (if $exact[.path] then empty else "    location = \(.path | string) \($block)" end),
+      "    location \(.path + "/" | string) \($block)"
+    end;
 
 # input: a path / output: it, and all paths above it, the longest first: "/a/b" => "/a/b", "/a", "/"
 def path_and_above:

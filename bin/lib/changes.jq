@@ -17,9 +17,13 @@ def listed($verb):
 def minus($others): ($others | map({(.): true}) | add // {}) as $has | map(select($has[.] | not));
 
 # input: a model / output: {"namespace/name": what it asks for, ...}; whether its pods are ready does not count
-def asked:
+#
+# Only Ingresses that are in both models, and servers that are not the same in $other: for a large model, the rest takes
+# longer than all else. (Numbers of options mean the same only where the options are the same.)
+def asked($other; $in_both):
   .options as $options
-  | [.servers[]? | .host as $host | .locations[] | select(.ingress)
+  | (if $other.options == $options then [$other.servers[]? | {(.host): .}] | add // {} else {} end) as $others
+  | [.servers[]? | select($others[.host] != .) | .host as $host | .locations[] | select(.ingress and $in_both[.ingress])
      | {ingress, asks: ({$host} + . | del(.upstream, .ingress)
                         | if .service and .status == 503 then del(.status, .reason, .message) else . end
                         | if .options then .options |= $options[. - 1] else . end)}]
@@ -35,11 +39,12 @@ def certificates:
 # output: what changed, as one line
 def changes($old; $new):
   ($old.ingresses // []) as $before | ($new.ingresses // []) as $after
-  | ($old | asked) as $asked | ($new | asked) as $asks
+  | ($after | minus($after | minus($before)) | map({(.): true}) | add // {}) as $in_both
+  | ($old | asked($new; $in_both)) as $asked | ($new | asked($old; $in_both)) as $asks
   | ($old | pods) as $had | ($new | pods) as $has
   | ($old | certificates) as $showed | ($new | certificates) as $shows
   | [ ($after | minus($before) | map("Ingress \(.)") | listed("added")),
-      ([$after | minus($after | minus($before))[] | select($asks[.] != $asked[.]) | "Ingress \(.)"] | listed("changed")),
+      ([$after[] | select($in_both[.] and $asks[.] != $asked[.]) | "Ingress \(.)"] | listed("changed")),
       ($before | minus($after) | map("Ingress \(.)") | listed("removed")),
       ( [$had + $has | keys[] | select($had[.] != $has[.] and (($before == $after) or ($had[.] and $has[.])))][:8][]
         | . as $name

@@ -29,7 +29,7 @@ include "limits"; # limits, within_limits
 include "shut"; # certain, protects, counting (the claims without what is only a problem)
 include "ownership"; # for jq 1.8.2
 include "items"; # key, read_item, each_item
-include "allow"; # is_host, is_name, path_refusal, quoted
+include "allow"; # only_hosts, is_name, path_refusal, quoted
 
 # --- claims, and problems among them: a refused host is only a problem, a refused path a problem and a claim of type Refused
 
@@ -61,7 +61,9 @@ def path_and_type($expressions):
 
 # input: an Ingress / output: {"host": true, ...} of its rules, without those that are no DNS names
 def rule_hosts:
-  [.spec.rules[]? | .host // ""] | unique | map(select(. == "" or is_host) | {(.): true}) | add // {};
+  [.spec.rules[]? | .host // ""] | unique
+  | (. - [""] | only_hosts) + map(select(. == ""))
+  | map({(.): true}) | add // {};
 
 # input: an Ingress / output: for each rule the claims of its paths, and problems; $hosts and $redirected are what rule_hosts
 # and redirected_hosts say
