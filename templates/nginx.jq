@@ -1,9 +1,12 @@
-# Routing model in, nginx upstreams and servers out. Nothing is decided here.
+# Routing model in, nginx upstreams and servers out: who serves what is decided already.
 #
 # input:  the model that route.jq describes; {} (no servers) while nothing is known yet
 # output: lines of text for the http block of nginx.conf
 # $ENV:   HTTP_PORT, HTTPS_PORT, LISTEN_IPV6, PROXY_PROTOCOL, STATE_DIR
 # Variables of nginx, such as $nginx_says, are from the templates: answers, proxying, headers and tls.conf.template.
+#
+# At a first reading, leave out certificates, `merged`, blocks_against_redirects, and what features add (with_features): the
+# fields lines, head, directives, target, rewrite and tls_name. What stays is: upstream_block, server_block, location_blocks.
 
 include "features"; # with_features
 include "feature-files";

@@ -1,4 +1,4 @@
-# The digest of the Ingresses: their claims, which are who asks for which host and path.
+# The digest of the Ingresses: their claims (who asks for which host and path).
 #
 # input:  the items of an IngressList, one on each line (jq -n -R)
 # args:   $classes: the items of the IngressClassList, one on each line
@@ -18,8 +18,6 @@
 # host "" is any host that no other server has. pathType is Exact, Prefix, or one of three that are ours and not the
 # API's: Default, which is what no path of the host matches, RegularExpression (expressions.jq), and Refused (shut.jq).
 # $closed is why an Ingress must not be served at all: a protection that it asks for cannot be given (annotations.jq); else null.
-# At a first reading, leave out annotations ($asked, $closed, $redirected), regular expressions, limits, and what stays
-# shut (counting). What stays is: a claim for each path of each rule, and one of type Default for each host.
 # (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
 include "classes"; # our_classes, default_is_ours, is_ours
 include "annotations"; # asked, asks_for_expressions, backend_protocol, redirected_hosts, redirection, asks_with_http, shared_with, sharing_problems
@@ -105,6 +103,8 @@ def digest($limits):
       problems: [.excess // empty, ($claims[].problem | values), $asked.problems[]?, sharing_problems] | unique
     } + if $asked.uses then {uses: $asked.uses} else {} end;
 
+# At a first reading, leave out annotations ($asked, $closed, $redirected), regular expressions, limits, and what stays
+# shut (counting, certain). What stays is: a claim for each path of each rule, and one of type Default for each host.
 [$classes | split("\n")[] | select(. != "") | read_item | .object | values] as $all
 | our_classes($all; $class; $controller) as $ours
 | default_is_ours($all; $controller) as $default

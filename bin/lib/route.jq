@@ -107,8 +107,8 @@ def first_wins:
 # input: [answered claim of one host, the oldest Ingress first] / output: its winners in match order, and problems
 #
 # If several paths match, the longest decides; of two equal ones, Exact does.
-# What no path matches goes to the default backend of the oldest Ingress with
-# rules for the host that has one, never to another host's rules.
+# What no path matches goes to a default backend, never to another host's rules: of
+# the Ingresses with rules for this host, the oldest that has one. Prefix / matches all.
 # (group_by keeps the order within a group, so the oldest stays first; and sorts
 # by the list, so that longer paths come first, and "Exact" before "Prefix".)
 def winners:
@@ -175,7 +175,8 @@ def location($ready):
 
 # --- all of it
 #
-# At a first reading, leave out limits, quarantine, features, owners, redirects, and what stays shut (served). What stays is:
+# At a first reading, leave out limits, quarantine, features, owners, redirects, and what stays shut (served); also the fields
+# also, balance, cut, others, protections and share. What stays is:
 # [Ingresses | claims | answered($services)] | group_by(.host)[] | winners | location($ready)
 
 # what the snapshot says
@@ -200,9 +201,9 @@ def location($ready):
 | ($options | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
 
 # claim, answered, winner, location; what is quarantined stays until it is known whose its host is
-| [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
-    ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($within_limits)
-| (feature_claims({$features, $options, $secrets, $services, $slices, shared: ($shared | split(",")), quarantined: $is_quarantined}; answered($services)) + [$limited[].shut[]?]) as $claims
+| ([ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
+     ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($within_limits)) as $answered
+| (($answered | feature_claims({$features, $options, $secrets, $services, $slices, shared: ($shared | split(",")), quarantined: $is_quarantined}; answered($services))) + [$limited[].shut[]?]) as $claims
 | ($claims | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts
 | [$hosts | served($is_quarantined; $limits)[] | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners

@@ -9,7 +9,7 @@ def ratios:
   | [$all[] | select(.peer == $baseline).value] as $base
   | [$all[] | .peer | select(. != $baseline)] | unique[] as $peer
   | [[$all[] | select(.peer == $peer)], $base] | transpose[] | select(.[0].value and .[1])
-  | .[0] + {row: "of \($baseline)\u0027s \(.[0].row)", unit: "", goal: "≥ 0.97", value: (.[0].value / .[1] * 1000 | floor / 1000)};
+  | .[0] + {row: "\(.[0].row), as a multiple of \($baseline)\u0027s", unit: "", goal: "≥ 0.97", value: (.[0].value / .[1] * 1000 | floor / 1000)};
 { quick: ($quick != ""), cpus: ($cpus | tonumber), load: ($load | tonumber),
   rows: [ ([.[] | select(.unit == "/s")] + [ratios] + [.[] | select(.unit != "/s")]) | order[]
           | map(select(.value != null)) as $valid
