@@ -50,14 +50,13 @@ documented() { # WHERE...
   assert_contains "$metrics" 'bash_ingress_nginx_connections_active '
 }
 
-@test "the image's nginx knows every directive, and nothing was logged as an error" {
+@test "the image's nginx knows every directive, and has no error of its own to tell, but of single requests" {
   run controller_logs
   assert_contains "$output" 'apply: new configuration: added '
   refute_contains "$output" 'It is left out:'
-  output=$(grep -v 'request: "POST /drop ' <<<"$output") # which a test of what clients see lets a pod do
-  for level in error crit alert emerg; do
-    refute_contains "$output" "[$level]"
-  done
+  # Other tests, which may have run before on this cluster, want errors of requests, and have apply repeat what nginx rejects.
+  errors=$(grep -E '^[0-9]{4}/[0-9/]+ .*\[(error|crit|alert|emerg)\]' <<<"$output" | grep -v ', client: ' || true)
+  assert_equal '' "$errors"
 }
 
 @test "the steps run in the pod, one at a time, by hand" {
