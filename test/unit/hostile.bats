@@ -75,6 +75,13 @@ statuses() { # PATH   <HOSTS
   assert_contains "$(problems)" 'the Ingress with namespace "demo" and name "a\nb" is not served'
 }
 
+@test "a host that is none is let in neither alone nor among others, with which it could be read as two" {
+  run jq -n -c -L "$bin/lib" 'include "allow";
+    ["a.example", "*.b.example", "", "\n", "a\nb", "a\n", "\nb", "A.example", "a..b", "-a", "a;", "*", "*.", "a.*", ("a" * 254), 7, null] as $hosts
+    | [$hosts[] as $one | [$one], ["first.example", $one], [$one, "last.example"], ["first.example", $one, "last.example"] | only_hosts - ["first.example", "last.example"]] | unique'
+  assert_equal '[[],["*.b.example"],["a.example"]]' "$output"
+}
+
 @test "the marks that render fills in can be part of a path" {
   start_pods
   serve rules '.ingresses.items[0].spec.rules[0].http.paths[0].path = "/@ROUTES@/@HASH@"'
