@@ -23,6 +23,11 @@ need() { # TOOL...
     die 2 "these programs are missing: ${missing[*]}. Install them (Debian's packages: kubectl or kubernetes-client, jq, nginx, openssl, gettext-base, diffutils) and try again."
 }
 
+# A file that has this text already keeps its time: what was made with it still counts.
+write_if_new() { # FILE TEXT
+  [[ -e $1 && $(<"$1") == "$2" ]] || printf '%s\n' "$2" >"$1"
+}
+
 # Whole seconds since the machine started; the wall clock may jump.
 uptime() {
   local now

@@ -4,12 +4,15 @@
 #
 # shellcheck shell=bash
 
+source "$bin/lib/prepared.bash" # prepare_steps, make_room_for_prepared
+
 step_cpu_seconds=60 # for each process of a step: an object that keeps one busy for longer ends the pass, and the log names the step
 
 prepare_loop() {
   set +m # what the loop starts belongs to the loop's process group
   mkdir -p "$STATE_DIR/run" "$admin"
   rm -rf "$next/lists" # of a loop that was killed
+  make_room_for_prepared
   exec {bell}<>"$STATE_DIR/run/bell"
   hash=$(served_hash)
   nginx_version=$(find_nginx_version)
@@ -22,6 +25,7 @@ prepare_loop() {
 # by that poll. (read's status is above 128 when the time is over. Any other would come at
 # once, again and again.)
 wait_for_ring() {
+  prepare_steps
   ((rest == 0)) || sleep "$rest"
   read -r -t "$pause" <&"$bell" || { (($? > 128)) || sleep "$pause"; }
   while read -t 0 <&"$bell" && read -r -t 1 <&"$bell"; do :; done # the first only looks whether there is more

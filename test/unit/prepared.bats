@@ -1,0 +1,83 @@
+# lib/prepared.bash: the programs of jq that the loop starts before there is anything to do.
+load helpers
+
+setup() {
+  common_setup
+}
+
+teardown() {
+  pkill -f "$dir/program.jq" || true # it may have ended
+}
+
+# From now on it is known with which arguments it is used.
+prepare_program() {
+  mkdir -p "$next"
+  prepared=(program)
+  make_room_for_prepared
+  echo '[inputs] | if .[0].bad? then error("it is bad") else length, $word, .[] end' >"$dir/program.jq"
+  echo '"a"' >"$dir/word"
+  run_program </dev/null >/dev/null
+  prepare_again
+}
+
+prepare_again() {
+  prepare_steps
+  wait_for 5 waits
+}
+
+# As a step does it: in a process of its own.
+run_program() ( # [FILE] <INPUT
+  jq -n -c -f "$dir/program.jq" --slurpfile word "${1:-$dir/word}"
+)
+
+waits() {
+  [[ -e $waiting/program.since ]] && pgrep -f "$dir/program.jq.*program.in" >/dev/null
+}
+
+@test "what waits prints what jq prints, however much that is, and then waits again" {
+  source "$bin/loop"
+  prepare_program
+  seq 100000 >"$dir/input"
+  command jq -n -c -f "$dir/program.jq" --slurpfile word "$dir/word" "$dir/input" >"$dir/expected"
+  for _ in 1 2; do
+    run_program <"$dir/input" | cmp - "$dir/expected"
+    ! waits
+    assert_equal 0 "$(<"$waiting/program.status")" # it was the one that waited
+    prepare_again
+  done
+}
+
+@test "its failure and what it complains of are jq's" {
+  source "$bin/loop"
+  prepare_program
+  run --separate-stderr run_program <<<'{"bad": true}'
+  assert_equal 5 "$status"
+  # shellcheck disable=SC2154 # run sets it
+  assert_contains "$stderr" 'it is bad'
+  assert_equal '' "$output"
+}
+
+@test "with other arguments, or a file that has changed since, jq itself answers, and what waits is replaced" {
+  source "$bin/loop"
+  prepare_program
+  echo '"b"' >"$dir/other"
+  assert_equal '0 ["b"]' "$(run_program "$dir/other" </dev/null | paste -sd ' ')"
+  prepare_again
+  assert_equal 1 "$(pgrep -fc "$dir/program.jq.*program.in")"
+  echo '"c"' >"$dir/other"
+  assert_equal '0 ["c"]' "$(run_program "$dir/other" </dev/null | paste -sd ' ')"
+  prepare_again
+  assert_equal '0 ["c"]' "$(run_program "$dir/other" </dev/null | paste -sd ' ')"
+}
+
+@test "if what waits was killed, jq itself answers; if it is killed at work, that is a failure" {
+  source "$bin/loop"
+  prepare_program
+  pkill -KILL -f "$dir/program.jq.*program.in"
+  wait_for 5 test -e "$waiting/program.status"
+  assert_equal '0 ["a"]' "$(run_program </dev/null | paste -sd ' ')"
+  prepare_again
+  (sleep 0.3 && pkill -KILL -f "$dir/program.jq.*program.in") &
+  run run_program < <(sleep 10)
+  assert_equal 137 "$status"
+}
