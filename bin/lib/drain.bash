@@ -53,7 +53,7 @@ make_room() { # WORKERS_TO_REPLACE
 # At least those of the last reload may stay; and a few, without a look at the memory.
 is_room_for() { # WORKERS
   ((${#found[@]} <= $1)) && return
-  ((${#found[@]} + $1 <= DRAINING_WORKERS)) || return
+  ((${#found[@]} + $1 <= draining_workers)) || return
   ((${#found[@]} + $1 <= few_workers)) || ! memory_is_short
 }
 
@@ -75,7 +75,7 @@ some_may_leave() { # WORKERS_TO_REPLACE
   for time in "${since[@]}"; do
     ((now - time < idle_seconds)) || old=$((old + 1))
   done
-  ((old < ${#since[@]} && old + $1 <= DRAINING_WORKERS))
+  ((old < ${#since[@]} && old + $1 <= draining_workers))
 }
 
 # Of those that have had their time: the oldest that has requests for nobody but who causes reloads
@@ -170,5 +170,5 @@ wait_for_old_workers() {
   done
 }
 
-# More at once than few_workers only if there is memory for them.
-found=() old_workers=() least_seconds=10 idle_seconds=6 few_workers=8 cgroup=/sys/fs/cgroup
+# At most draining_workers at once, and more than few_workers only if there is memory for them.
+found=() old_workers=() least_seconds=10 idle_seconds=6 few_workers=8 draining_workers=64 cgroup=/sys/fs/cgroup

@@ -13,6 +13,7 @@ prepare_loop() {
   mkdir -p "$STATE_DIR/run" "$admin"
   rm -rf "$next/lists" # of a loop that was killed
   make_room_for_prepared
+  jq_memory=$(half_of_memory)
   exec {bell}<>"$STATE_DIR/run/bell"
   hash=$(served_hash)
   nginx_version=$(find_nginx_version)

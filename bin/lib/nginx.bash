@@ -30,7 +30,7 @@ nginx_runs() {
 pass_nginx_test() { # NGINX_CONF
   local status=0
   (
-    ulimit -S -c 0 -t "$test_cpu_seconds" -v "$(memory_for_test)" 2>/dev/null || true # there are narrower bounds already
+    ulimit -S -c 0 -t "$test_cpu_seconds" -v "$(half_of_memory)" 2>/dev/null || true # there are narrower bounds already
     exec timeout --foreground -k 1 "$test_seconds" nginx -e stderr -t -q -c "$1"
   ) || status=$?
   case $status in
@@ -43,9 +43,9 @@ pass_nginx_test() { # NGINX_CONF
   return "$status"
 }
 
-# Prints KiB of address space: half of the container's memory, since nginx itself needs the rest, and some
-# for what is no memory, such as libraries.
-memory_for_test() {
+# For what reads what tenants wrote. Prints KiB of address space: half of the container's memory, since nginx itself
+# needs the rest, and some for what is no memory, such as libraries.
+half_of_memory() {
   local limit=max
   [[ ! -r /sys/fs/cgroup/memory.max ]] || read -r limit </sys/fs/cgroup/memory.max
   [[ $limit != max ]] || limit=8000000000

@@ -23,8 +23,14 @@ jq() { # ARGUMENT...
     rm -f "$waiting/$name.since"
     printf '%s\0' "$@" >"$waiting/$name.arguments"
   fi
-  command jq "$@"
+  run_jq "$@"
 }
+
+# If what an object comes to takes too much memory, it is jq that ends, and not nginx.
+run_jq() ( # ARGUMENT...
+  ulimit -S -v "$jq_memory"
+  exec jq "$@"
+)
 
 # Sets name. Fails if this program is not worth it.
 find_name() { # ARGUMENT...
@@ -80,7 +86,7 @@ dismiss() { # NAME
 wait_for_input() { # NAME ARGUMENT...
   local status=0
   ulimit -S -t "$step_cpu_seconds"
-  command jq "${@:2}" "$waiting/$1.in" 2>"$waiting/$1.errors" || status=$?
+  run_jq "${@:2}" "$waiting/$1.in" 2>"$waiting/$1.errors" || status=$?
   echo "$status" >"$waiting/$1.status"
 }
 
@@ -92,5 +98,6 @@ make_room_for_prepared() {
   for name in "${prepared[@]}"; do mkfifo "$waiting/$name.in"; done
 }
 
+jq_memory=unlimited   # in KiB
 declare -A outputs=() # of each that was started: a file descriptor to read from
 prepared=(ingresses route nginx) waiting=''

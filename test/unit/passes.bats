@@ -153,3 +153,14 @@ cuts() { # BYTES NEAR RANDOM
   assert_equal fetch "$(<"$next/step")"
   assert_contains "$(<"$next/log")" 'CPU time limit exceeded'
 }
+
+@test "a step that would take all memory fails its pass, and nothing else of the pod" {
+  source "$bin/loop"
+  use_files
+  jq_memory=100000
+  fetch() { jq -n '[range(1e9)]'; }
+  try pass
+  ((status != 0))
+  assert_equal fetch "$(<"$next/step")"
+  assert_contains "$(<"$next/log")" 'allocate memory'
+}

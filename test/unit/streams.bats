@@ -93,7 +93,7 @@ reload() { # ROUND LEAST_SECONDS   makes a change live
   model rules ".ingresses.items[0].spec.rules[0] = {host: \"fruit.example\", http: {paths: [{path: \"/\", pathType: \"Prefix\",
     backend: {service: {name: \"apple\", port: {number: 80}}}}, {path: \"/round-$1\", pathType: \"Exact\",
     backend: {service: {name: \"apple\", port: {number: 80}}}}]}}" | tee "$dir/model.json" | "$bin/render" |
-    apply_draining "DRAINING_WORKERS=2 least_seconds=$2 idle_seconds=$2"
+    apply_draining "draining_workers=2 least_seconds=$2 idle_seconds=$2"
 }
 
 # As bin/apply, but with other values for what decides how many workers drain.
@@ -155,13 +155,13 @@ is_gone() { # PID
 @test "workers that may still leave by themselves are waited for: an old one with a stream is not ended for them" {
   [[ -r /proc/$$/task/$$/children ]] || skip 'this kernel does not list the children of a process'
   open_stream fruit.example
-  replace_workers 0 DRAINING_WORKERS=4
+  replace_workers 0 draining_workers=4
   wait_for 15 linger_at_most 1
   for round in 1 2 3 4; do
     ask fruit.example '/slow?seconds=2' --fail-with-body >"$dir/slow-$round" 3>&- &
     slow+=("$!")
     sleep 0.2 # until it is there: nobody tells
-    replace_workers "$round" 'DRAINING_WORKERS=4 least_seconds=0'
+    replace_workers "$round" 'draining_workers=4 least_seconds=0'
   done
   for pid in "${slow[@]}"; do wait "$pid"; done
   run ! grep 'ending the oldest' "$dir/apply.log"
@@ -172,7 +172,7 @@ is_gone() { # PID
   [[ -r /proc/$$/task/$$/children ]] || skip 'this kernel does not list the children of a process'
   "$backend" 127.77.0.5:8080 3>&- &
   other_backend=$!
-  constants='DRAINING_WORKERS=4 least_seconds=0 idle_seconds=0'
+  constants='draining_workers=4 least_seconds=0 idle_seconds=0'
   open_stream fruit.example
   mkdir -p "$STATE_DIR/scratch/loop"
   echo "{\"shop\":{\"paid\":$(($(cut -d . -f 1 /proc/uptime) + 600))},\"demo\":{\"paid\":1}}" >"$STATE_DIR/scratch/loop/accounts"
