@@ -527,7 +527,7 @@ has_other_line() { # NAMESPACE/NAME LINE
   assert_equal "\
 1 GET /api/v1/namespaces/demo/secrets/missing
 3 GET /api/v1/namespaces/demo/secrets/opaque
-3 GET /api/v1/secrets?fieldSelector=type%3Dkubernetes.io%2Ftls" "$(<"$dir/asked")"
+3 GET /api/v1/secrets?fieldSelector=type=kubernetes.io/tls" "$(<"$dir/asked")"
   add_pair demo/missing c.example
   make_opaque demo/missing
   sed -i 's/^[0-9]*/0/' "$STATE_DIR/keys/times" # as if that had been long ago
