@@ -23,7 +23,7 @@ need() { # TOOL...
     die 2 "these programs are missing: ${missing[*]}. Install them (Debian's packages: kubectl or kubernetes-client, jq, nginx, openssl, gettext-base, diffutils) and try again."
 }
 
-# A file that has this text already keeps its time: what was made with it still counts.
+# A file that has this text already stays as it is: somebody may be reading it.
 write_if_new() { # FILE TEXT
   [[ -e $1 && $(<"$1") == "$2" ]] || printf '%s\n' "$2" >"$1"
 }

@@ -14,7 +14,6 @@ choose_features() { # <SNAPSHOT
     name=${file##*/} name=${name%.jq}
     [[ $uses == *"\"$name\""* ]] || unused+="|$name"
   done
-  rm -rf "$features_in_use" # a new folder is newer than what was prepared with the old one
   mkdir -p "$features_in_use"
   for file in features feature-files; do
     sed -E "/\"(features\/)?($unused)\"| (${unused//-/_})::/d" "$bin/lib/$file.jq" >"$features_in_use/$file.jq"

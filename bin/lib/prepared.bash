@@ -5,10 +5,11 @@
 # once: jq opens its input, here a FIFO, when it has read its programs.
 #
 # The steps call `jq` as they do anywhere. In the loop it is this function, which takes the one that waits if it was
-# started with the same arguments, and no file that these name has changed since.
+# started with the same arguments, and the files that these name say what they said then. (Their times tell nothing: the
+# wall clock may jump.)
 #
-# Files in $next/prepared, for each NAME.jq that is prepared: NAME.arguments; NAME.in, the FIFO; NAME.since, while the
-# one that waits can be used; when it has ended, NAME.status and NAME.errors.
+# Files in $next/prepared, for each NAME.jq that is prepared: NAME.arguments; NAME.in, the FIFO; NAME.waits, which
+# says yes while the one that waits can be used; when it has ended, NAME.status and NAME.errors.
 #
 # shellcheck shell=bash disable=SC2154 # next is the loop's, step_cpu_seconds is loop.bash's
 
@@ -16,11 +17,11 @@ jq() { # ARGUMENT...
   local name
   if [[ -n $waiting ]] && find_name "$@"; then
     if is_usable "$@"; then
-      rm "$waiting/$name.since"
+      : >"$waiting/$name.waits"
       feed "$name"
       return
     fi
-    rm -f "$waiting/$name.since"
+    : >"$waiting/$name.waits"
     printf '%s\0' "$@" >"$waiting/$name.arguments"
   fi
   run_jq "$@"
@@ -40,12 +41,23 @@ find_name() { # ARGUMENT...
 }
 
 is_usable() { # ARGUMENT...
-  local since=$waiting/$name.since arguments argument
-  [[ -e $since && ! -e $waiting/$name.status ]] || return
+  local arguments files
+  [[ -s $waiting/$name.waits && ! -e $waiting/$name.status ]] || return
   mapfile -d '' -t arguments <"$waiting/$name.arguments"
   [[ ${arguments[*]@Q} == "${*@Q}" ]] || return
+  read_files "$@"
+  [[ $files == "${files_then[$name]}" ]]
+}
+
+# Sets files: what is in the files that are named. Of the features' folder, one file says which these are.
+read_files() { # ARGUMENT...
+  local argument text
+  files=''
   for argument; do
-    [[ ! -e $argument || $since -nt $argument ]] || return
+    [[ ! -d $argument ]] || argument+=/uses
+    [[ -f $argument ]] || continue
+    IFS= read -r -d '' text <"$argument" || true # it ends with the file
+    files+=$argument:$text
   done
 }
 
@@ -63,12 +75,14 @@ feed() { # NAME <INPUT
 
 # Starts those again that were used, or that no longer fit.
 prepare_steps() {
-  local name arguments output
+  local name arguments files output
   for name in "${prepared[@]}"; do
-    [[ -e $waiting/$name.arguments && ! -e $waiting/$name.since ]] || continue
+    [[ -e $waiting/$name.arguments && ! -s $waiting/$name.waits ]] || continue
     dismiss "$name"
     mapfile -d '' -t arguments <"$waiting/$name.arguments"
-    : >"$waiting/$name.since"
+    read_files "${arguments[@]}"
+    files_then[$name]=$files
+    echo yes >"$waiting/$name.waits"
     exec {output}< <(wait_for_input "$name" "${arguments[@]}")
     outputs[$name]=$output
   done
@@ -98,6 +112,6 @@ make_room_for_prepared() {
   for name in "${prepared[@]}"; do mkfifo "$waiting/$name.in"; done
 }
 
-jq_memory=unlimited   # in KiB
-declare -A outputs=() # of each that was started: a file descriptor to read from
+jq_memory=unlimited                 # in KiB
+declare -A outputs=() files_then=() # of each that was started: a file descriptor to read from; what its files said
 prepared=(ingresses route nginx) waiting=''

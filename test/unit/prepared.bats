@@ -31,7 +31,7 @@ run_program() ( # [FILE] <INPUT
 )
 
 waits() {
-  [[ -e $waiting/program.since ]] && pgrep -f "$dir/program.jq.*program.in" >/dev/null
+  [[ -s $waiting/program.waits ]] && pgrep -f "$dir/program.jq.*program.in" >/dev/null
 }
 
 @test "what waits prints what jq prints, however much that is, and then waits again" {
@@ -65,6 +65,7 @@ waits() {
   prepare_again
   assert_equal 1 "$(pgrep -fc "$dir/program.jq.*program.in")"
   echo '"c"' >"$dir/other"
+  touch -d '1 hour ago' "$dir/other" # the clock was set back
   assert_equal '0 ["c"]' "$(run_program "$dir/other" </dev/null | paste -sd ' ')"
   prepare_again
   assert_equal '0 ["c"]' "$(run_program "$dir/other" </dev/null | paste -sd ' ')"
