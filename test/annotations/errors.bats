@@ -58,6 +58,7 @@ own=(-H 'X-Code: 1' -H 'X-Format: f' -H 'X-Namespace: n' -H 'X-Ingress-Name: i' 
   assert_equal '/?status=500 500 /?status=500 e2e custom red 80 */* r' "$(pod_gets "$told" one.example '/?status=500' "${own[@]}")"
   assert_equal 'blue blue blue red' "$(for path in '/?status=404' '/?status=500' /drop /; do who_answers one.example "$path"; done | xargs)"
   assert_equal '200 503 404' "$(status one.example /drop) $(status one.example '/?status=503') $(status two.example '/?status=404')"
+  assert_equal '/?status=503 /?status=401 /?status=404' "$(for at in 'one.example /?status=503' 'one.example /?status=401' 'two.example /?status=404'; do pod_gets .uri ${at}; done | xargs)" # the pod's own
   head -c 500000 /dev/zero | tr '\0' x >"$dir/body"
   assert_equal 'GET 0' "$(pod_gets '"\(.method) \(.body | length)"' one.example '/?status=404' --data-binary "@$dir/body")"
   assert_equal 200 "$(status one.example /drop -I)"
@@ -70,7 +71,7 @@ own=(-H 'X-Code: 1' -H 'X-Format: f' -H 'X-Namespace: n' -H 'X-Ingress-Name: i' 
   assert_contains "$(problems)" 'AnnotationRefused: e2e/wrong: the annotation custom-http-errors is "404,600"'
 }
 
-@test "errors that custom-http-errors does not name are nginx's sentences, as in all other Ingresses" {
+@test "what nginx says of a body that is too large, or of no answer, it says beside custom-http-errors, too" {
   ingress named one.example / red default-backend=blue custom-http-errors=404 proxy-body-size=1
   serve
   assert_equal 'The body of the request is too large.' "$(ask one.example / -d xx)"

@@ -3,8 +3,10 @@
 # default-backend answers for a Service that does not exist or has no ready endpoint; with custom-http-errors, also in
 # the place of errors of these codes, the pod's or nginx's own. It is told by headers what happened, and its status counts.
 #
-# An error_page of a location replaces all of the http block, so it repeats them (templates/answers.conf.template). On the
-# way to the default backend nginx no longer knows the code, so the name of the location carries it.
+# An error_page of a location replaces all of the http block, so it repeats some of them (templates/answers.conf.template):
+# those of codes that pods hardly ever answer with. Where nginx intercepts errors, it does so for each code with an
+# error_page, and the pods' other errors are to stay theirs. On the way to the default backend nginx no longer knows the
+# code, so the name of the location carries it.
 # nginx cannot send a body twice: if a pod got it, the default backend gets none. A body not yet read goes to the
 # default backend.
 include "claims";
@@ -81,7 +83,8 @@ def said_by_nginx: 308, 400, 401, 403, 404, 405, 408, 410, 411, 412, 413, 414, 4
 # input: {annotation: value} / output: the directives for the errors that stay as they are in other locations
 def other_errors:
   codes as $codes
-  | "error_page \([said_by_nginx | select(IN($codes[]) | not) | tostring] | join(" ")) /nginx-says/$upstream_name; error_page 494 =431 /nginx-says; error_page 495 496 497 =400 /nginx-says; ";
+  | (if .["disable-proxy-intercept-errors"] then [said_by_nginx] else [413, 414, 502, 504] end) as $said
+  | "error_page \([$said[] | select(IN($codes[]) | not) | tostring] | join(" ")) /nginx-says/$upstream_name; error_page 494 =431 /nginx-says; error_page 495 496 497 =400 /nginx-says; ";
 
 # output: [what follows X- in the name of a header, the name of its variable, what pods get: the client's own; what the default backend gets]
 #
