@@ -46,6 +46,17 @@ auth=http://auth.e2e.svc.cluster.local
   assert_contains "$(problems)" 'ProtectionNotAvailable: e2e/foreign: closed, because its protection is not available here: Service other/red is in a namespace that is neither'
 }
 
+@test "auth-url can have the address of a pod of the namespace: then its Service is asked" {
+  ingress pod pod.example / red 'auth-url=http://127.77.0.3:8080/?status=401'
+  ingress tls tls.example / red 'auth-url=https://127.77.0.3:8443/?status=403'
+  ingress in in.example / red auth-url=http://127.77.0.3:8080
+  ingress port port.example / red auth-url=http://127.77.0.3:8081/
+  ingress foreign foreign.example / red auth-url=http://127.77.0.4:8080/
+  ingress other/own own.example / red 'auth-url=http://127.77.0.4:8080/?status=401'
+  serve
+  assert_equal '401 403 200 503 503 401' "$(statuses {pod,tls,in,port,foreign,own}.example/)"
+}
+
 @test "auth-url with \$host is answered by the host's own rules, and that path itself stays open" {
   ingress app app.example / red 'auth-url=https://$host/oauth2/auth?status=202&header=X-User:alice' auth-response-headers=X-User
   ingress proxy app.example /oauth2 auth

@@ -62,6 +62,20 @@ moved() { # HOST PATH [CURL_OPTION...]
   assert_equal 'red red' "$(who_answers one.example /foo) $(who_answers two.example /)"
 }
 
+@test "app-root redirects / of each of its hosts, also where its Ingress has only other paths, unless somebody has a rule for /" {
+  ingress path one.example /foo red app-root=/foo server-alias=alias.one.example
+  ingress regex two.example '/bar(/|$)(.*)' red app-root=/bar/ use-regex=true
+  ingress beside three.example /foo red app-root=/foo
+  ingress owner three.example / blue
+  ingress other/owner four.example /x red bash-ingress.local/share-host-with=e2e
+  ingress other/root four.example / red
+  ingress guest four.example /foo red app-root=/foo
+  serve
+  assert_equal '302 http://one.example/foo 302 http://alias.one.example/foo 302 http://two.example/bar/' "$(for host in one alias.one two; do moved "$host.example" /; done | xargs)"
+  assert_equal 'red 404 red 404' "$(who_answers one.example /foo) $(who_answers one.example /fo) $(who_answers two.example /bar/x) $(who_answers two.example /x)"
+  assert_equal 'blue other/red' "$(who_answers three.example /) $(who_answers four.example /)"
+}
+
 # bats test_tags=cluster
 @test "from-to-www-redirect leads from www to the host and back, with scheme, path and query, but takes no host that has rules" {
   ingress bare one.example / red from-to-www-redirect=true

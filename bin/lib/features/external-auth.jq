@@ -103,11 +103,12 @@ def serving($path):
 #   {host: ""}             the host of the Ingress itself, by its own rules     https://$host/oauth2/auth
 #   {host: "a.example"}    another host, with rules of the namespace            https://a.example/oauth2/auth
 #   {upstream, ...}        a Service                                            http://auth.demo.svc.cluster.local/check
+#                          or one of whose pods this is the address             http://10.244.0.7:8080/check
 #
 # Namespaces are the Ingress's own and those of SHARED_NAMESPACES. $hosts is {host: {namespaces: {name: true}, open: what
 # by_path says of the claims without auth-url}}. Only the model says for certain who serves a host's path: so it is looked
 # up once more there.
-def target($claim; $context; $addresses; $hosts; answer):
+def target($claim; $context; $addresses; $pods; $hosts; answer):
   def by_rules($host; $shown):
     (.path | split("?")[0]) as $path
     | if $hosts[$host].open | serving($path) then {host: $shown}
@@ -116,9 +117,14 @@ def target($claim; $context; $addresses; $hosts; answer):
   url as $url
   | ([$claim.ingress | namespace] + $context.shared) as $namespaces
   | ($url.host | service_named($addresses)) as $service
+  | ([$pods[$url | "\(.host):\(.port)"] | .[$namespaces[]]? | values][0]) as $of_pod
   | if ($url.host | startswith("$")) or $url.host == $claim.host then $url | by_rules($claim.host; "") + {$namespaces}
     elif $service and any($namespaces[]; . == ($service | namespace)) and $context.services[$service] then
       {service: $service, port: $url.port, protocol: (if $url.scheme == "https" then "HTTPS" else null end)}
+      | answer
+      | if .upstream then . else {wrong: .message} end
+    elif $of_pod then
+      $of_pod + {protocol: (if $url.scheme == "https" then "HTTPS" else null end)}
       | answer
       | if .upstream then . else {wrong: .message} end
     elif any($namespaces[]; $hosts[$url.host].namespaces[.]) then $url | by_rules($url.host; $url.host) + {$namespaces}
@@ -128,6 +134,19 @@ def target($claim; $context; $addresses; $hosts; answer):
     else
       {wrong: "\($url.host | quoted) is neither a host with rules of namespace \($namespaces[0]), nor a Service there or in SHARED_NAMESPACES, such as http://auth.\($namespaces[0]).svc.cluster.local"}
     end;
+
+# input: {"namespace/name of a Service": [digest of an EndpointSlice]} / output: {"address:port" of a pod: {namespace:
+# {service, port}}}; $services are the Services
+#
+# Of several Services, the first by name. A port of a Service without a name is found by its number.
+def by_address($services):
+  reduce (to_entries | sort_by(.key)[]) as {key: $service, value: $slices} ({};
+    ($service | namespace) as $of
+    | reduce ($slices[] | (.ready[]?, .ending[]?) as $address | .ports // {} | to_entries[] | {$address} + .) as $it (.;
+        ( if $it.key != "" then $it.key
+          else [$services[$service].ports.numbers // {} | keys_unsorted[0] | values | tonumber][0]
+          end ) as $port
+        | .["\($it.address):\($it.value)"][$of] //= {$service, $port}));
 
 # How many different names auth-response-headers of one namespace may have: each is one more header for nginx to think of
 # with every request, whoever's it is.
@@ -169,6 +188,7 @@ def claims($context; answer; has_pods):
         open: (map(select(annotations($context.options)["auth-url"] | not)) | by_path) }})
     | add // {}) as $hosts
   | first_named($context.options) as $first_named
+  | (if any($context.options[]; .["auth-url"] // "" | test("\\Ahttps?://(\\[|[0-9.]+([:/?]|\\z))")) then $context.slices | by_address($context.services) else {} end) as $pods
   | map(
       (if .upstream then annotations($context.options) else {} end) as $set
       | if $set | is_asked | not then .
@@ -176,7 +196,7 @@ def claims($context; answer; has_pods):
         else
           . as $claim
           | ([$set | wrong_headers($first_named[$claim.ingress | namespace]; $claim.protocol)] | first) as $wrong
-          | (if $wrong then {$wrong} else $set["auth-url"] | target($claim; $context; $addresses; $hosts; answer) end) as $target
+          | (if $wrong then {$wrong} else $set["auth-url"] | target($claim; $context; $addresses; $pods; $hosts; answer) end) as $target
           | if $target.wrong then closed($target.wrong)
             elif $target.upstream then .asks = ($target | {upstream, service, protocol}) | .also += [$target]
             else .asks = $target

@@ -1,7 +1,8 @@
 # permanent-redirect, temporal-redirect, app-root, from-to-www-redirect, server-alias: other URLs, and other hosts.
 #
 # A redirect needs no pod. So it counts also where the Service does not exist or has no ready endpoint: the claim keeps
-# the number of its options in .moves, of which `model` makes the redirect.
+# the number of its options in .moves, of which `model` makes the redirect. And app-root is for / of each host, also where
+# its Ingress has only other paths: so it gets a path / of its own there, unless somebody has one.
 include "claims";
 
 # input: claim / output: the host that from-to-www-redirect adds: www.a => a, a => www.a; nothing for wildcards and any host
@@ -49,10 +50,13 @@ def claims($context):
   | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: other_host}
        | select(($taken[.host] or $is_alias[.host]) | not) ]
      | group_by(.host) | map(.[0])) as $moved
+  | ([.[] | select(.path == "/" and .pathType != "Default") | {(.host): true}] | add // {}) as $has_root
+  | ([ $all[] | select(.ingress and .options and ($has_root[.host] | not) and set["app-root"]) ] | unique_by(.host)) as $rooted
   | ($all | map(if .options and (set | redirects) then .moves = .options else . end)) as $all
   | $all
     + [ $all[] | select(.ingress) | . as $claim | $aliases_of["\(own_namespace)/\(.host)"][]? | $claim + {host: .} ]
     + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix"} ]
+    + [ $rooted[] | {ingress, created, options, host, path: "/", pathType: "Exact"} | ., (.host = ($aliases_of["\(own_namespace)/\(.host)"][]?)) ]
     + [ $beyond | keys[] | {problem: {ingress: ., reason: "LimitExceeded",
         message: "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths"}} ];
 
