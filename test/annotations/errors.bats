@@ -67,8 +67,20 @@ own=(-H 'X-Code: 1' -H 'X-Format: f' -H 'X-Namespace: n' -H 'X-Ingress-Name: i' 
   statuses five.example/{1..9} >"$dir/limited" # a limit for each replica
   assert_equal '"POST 500000"' "$(pod_gets '"\"\(.method) \(.body | length)\""' five.example / --data-binary "@$dir/body")"
   assert_equal '*' "$(header Access-Control-Allow-Origin five.example /)"
-  assert_contains "$(problems)" 'AnnotationRefused: e2e/without: custom-http-errors has no effect without default-backend'
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/without: custom-http-errors without default-backend'
   assert_contains "$(problems)" 'AnnotationRefused: e2e/wrong: the annotation custom-http-errors is "404,600"'
+}
+
+@test "custom-http-errors without default-backend: nginx answers 404, other errors and a 401 stay as they are" {
+  secret users Opaque 'auth=alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g='
+  ingress some one.example / red custom-http-errors=404,500,401
+  ingress kept two.example / red custom-http-errors=404,500 disable-proxy-intercept-errors=true
+  ingress login three.example / red custom-http-errors=401,403 auth-type=basic auth-secret=users
+  serve
+  assert_equal 'There is nothing at this path. 404' "$(ask one.example '/?status=500' -w ' %{http_code}' | xargs)"
+  assert_equal '404 404 401 503 200' "$(for code in 404 500 401 503 200; do status one.example "/?status=$code"; done | xargs)"
+  assert_equal '"/?status=503" "/?status=401"' "$(for code in 503 401; do ask one.example "/?status=$code" | jq .uri; done | xargs -d '\n')"
+  assert_equal '500 401' "$(status two.example '/?status=500') $(status three.example /)"
 }
 
 @test "what nginx says of a body that is too large, or of no answer, it says beside custom-http-errors, too" {

@@ -2,6 +2,8 @@
 #
 # default-backend answers for a Service that does not exist or has no ready endpoint; with custom-http-errors, also in
 # the place of errors of these codes, the pod's or nginx's own. It is told by headers what happened, and its status counts.
+# Without default-backend, what answers is nginx with a 404, as the default backend of ingress-nginx would; but a 401 stays,
+# or nobody could log in.
 #
 # An error_page of a location replaces all of the http block, so it repeats some of them (templates/answers.conf.template):
 # those of codes that pods hardly ever answer with. Where nginx intercepts errors, it does so for each code with an
@@ -42,7 +44,7 @@ def claims($context; answer):
             end
           else ., {problem: {ingress, reason: "AnnotationRefused", message: "default-backend: \($backend.message)"}}
           end
-      elif $codes then ., {problem: {ingress, reason: "AnnotationRefused", message: "custom-http-errors has no effect without default-backend: there is none for all Ingresses here"}}
+      elif $codes then ., {problem: {ingress, reason: "AnnotationRefused", message: "custom-http-errors without default-backend: there is none for all Ingresses here, so nginx answers 404 in its place"}}
       else .
       end);
 
@@ -128,7 +130,10 @@ def model:
 
 # input: a location / output: its directives
 def location:
-  if .fallback == null then ""
+  if .fallback == null and (.set | has("custom-http-errors") and (has("default-backend") or .["disable-proxy-intercept-errors"] | not)) then
+    [.set | codes[] | select(. != 401) | tostring] as $codes
+    | if $codes == [] then "" else "\(kind)_intercept_errors on; error_page \($codes | join(" ")) =404 /nginx-says/$upstream_name; " + .set.other_errors end
+  elif .fallback == null then ""
   else
     (.ingress | split("/")) as [$namespace, $ingress]
     | {$namespace, $ingress, service: (.fallback.service | split("/")[1] // ""), port: "\(.fallback.port // "")"} as $told

@@ -60,11 +60,11 @@ def claims($context):
     + [ $beyond | keys[] | {problem: {ingress: ., reason: "LimitExceeded",
         message: "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths"}} ];
 
-# input: a location / output: the directives that redirect
+# input: a location / output: the directives that redirect (from-to-www-redirect names the port, as in ingress-nginx)
 def location:
   (if .set["relative-redirects"] then "" else "$client_scheme://$request_host" end) as $origin
   | .set as $set
-  | (if .to then "return 308 $client_scheme://\(.to)$moved_uri; " else "" end)
+  | (if .to then "return 308 $client_scheme://\(.to):$client_port$moved_uri; " else "" end)
     + (if $origin == "" then "absolute_redirect off; " else "" end)
     + (if $set["app-root"] then "if ($uri = /) { return 302 \"\($origin)\($set["app-root"])\"; } " else "" end)
     + ( (if $set["temporal-redirect"] then {to: $set["temporal-redirect"], code: ($set["temporal-redirect-code"] // 302)}
