@@ -3,7 +3,7 @@ load words
 
 # Prints the first Set-Cookie of an answer, without the value of the cookie.
 cookie() { # HOST PATH [CURL_OPTION...]
-  header set-cookie "$@" | head -n 1 | sed 's/=[0-9a-f]\{32\}/=KEY/'
+  header set-cookie "$@" | head -n 1 | sed 's/=[0-9a-f]\{32\}/=KEY/; s/Expires=.*/Expires=DATE/'
 }
 
 # Prints who answers, and how often, with the cookies of a FILE.
@@ -103,13 +103,37 @@ pods_of_clients() { # HOST
   ingress none three.example / many affinity=cookie session-cookie-samesite=None session-cookie-conditional-samesite-none=true
   ingress any-host '' /any many affinity=cookie session-cookie-samesite=Lax
   serve
-  assert_equal 'SERVERID=KEY; Path=/foo/bar; Max-Age=259200; Domain=foo.bar; Secure; HttpOnly; SameSite=Strict' "$(cookie one.example /app)"
-  assert_equal 'INGRESSCOOKIE=KEY; Path=/something; Max-Age=172800; HttpOnly' "$(cookie two.example /something/below)"
+  assert_equal 'SERVERID=KEY; Path=/foo/bar; Max-Age=259200; Domain=foo.bar; Secure; HttpOnly; SameSite=Strict; Expires=DATE' "$(cookie one.example /app)"
+  assert_equal 'INGRESSCOOKIE=KEY; Path=/something; Max-Age=172800; HttpOnly; Expires=DATE' "$(cookie two.example /something/below)"
   assert_equal 'INGRESSCOOKIE=KEY; Path=/else; HttpOnly' "$(cookie two.example /else)"
   assert_equal 'INGRESSCOOKIE=KEY; Path=/; HttpOnly; SameSite=None' "$(cookie three.example /)"
   assert_equal 'INGRESSCOOKIE=KEY; Path=/; HttpOnly' "$(cookie three.example / -A 'Mozilla/5.0 (iPhone; CPU iPhone OS 12_1 like Mac OS X) AppleWebKit/605.1.15')"
   assert_equal 'INGRESSCOOKIE=KEY; Path=/any; HttpOnly; SameSite=Lax' "$(cookie four.example /any)"
   assert_contains "$(ask_tls two.example /something -o /dev/null -D -)" 'Path=/something; Max-Age=172800; Secure; HttpOnly'
+}
+
+@test "session-cookie-expires is a date, for new sessions alone; it opens nothing that is protected, and auth-url goes on without" {
+  secret users Opaque 'auth=alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g='
+  ingress date one.example / many affinity=cookie session-cookie-expires=172800 affinity-mode=balanced
+  ingress login two.example / many affinity=cookie session-cookie-expires=172800 auth-type=basic auth-secret=users satisfy=any
+  ingress list three.example / many affinity=cookie session-cookie-expires=60 allowlist-source-range=192.0.2.1 satisfy=any
+  ingress url four.example / many affinity=cookie session-cookie-expires=60 'auth-url=http://auth.e2e.svc/?status=401'
+  ingress url-in four.example /in many affinity=cookie session-cookie-expires=60 auth-url=http://auth.e2e.svc/
+  serve
+  local cookies date
+  cookies=$(header set-cookie one.example /)
+  date=${cookies##*Expires=}
+  assert_contains "$(for s in {-2..2}; do TZ=UTC LC_ALL=C date -d "now + 172800 seconds $s seconds" '+%a, %d-%b-%y %T GMT'; done)" "$date"
+  assert_equal '' "$(cookie one.example / -H "Cookie: ${cookies%%;*}")"
+  assert_equal '401 401 403 401' "$(statuses two.example/ two.example/nginx-date/172800 three.example/ four.example/)"
+  assert_equal 'INGRESSCOOKIE=KEY; Path=/in; Max-Age=60; HttpOnly' "$(cookie four.example /in)"
+  assert_equal /nginx-date/172800 "$(pod_gets .uri one.example /nginx-date/172800)"
+}
+
+@test "session-cookie-expires is a date with affinity-mode persistent, too" {
+  ingress persistent one.example / many affinity=cookie session-cookie-expires=86400 affinity-mode=persistent
+  serve
+  assert_contains "$(header set-cookie one.example /)" '; Max-Age=86400; HttpOnly; Expires='
 }
 
 @test "of two Ingresses for one host, only the one that asks has sessions" {

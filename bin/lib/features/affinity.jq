@@ -5,6 +5,10 @@
 # session-cookie-name, -path, -domain, -max-age, -expires, -secure, -samesite and -conditional-samesite-none are the
 # cookie's attributes; session-cookie-change-on-failure changes nothing, since a pod that fails is replaced by the next
 # one for as long as it fails.
+#
+# Expires is a date, and no variable of nginx has one that is to come; but its `expires` writes one into a header. So for
+# a new session, nginx asks itself (`auth_request`, on the admin port) for an answer with such a header. Old browsers
+# alone need that, as Max-Age counts before it: where auth-url has the only `auth_request` of a location, there is none.
 include "claims";
 include "quoting";
 
@@ -36,6 +40,27 @@ def attributes:
     else "; SameSite=\($site[:1] | ascii_upcase)\($site[1:])"
     end;
 
+# input: {annotation: value} / output: in how many seconds the date of its cookie is, or null if it has none
+def seconds_of_date: if .affinity and (has("auth-url") | not) then .["session-cookie-expires"] else null end;
+
+# input: [number of seconds] / output: a server's lines: where nginx asks for these dates. (A client's path begins with "/".)
+def date_locations:
+  (.[] | "    location = nginx-date/\(.) { internal; if ($session_name = \"\") { return 204; } error_page 502 504 = @no_date; proxy_pass_request_headers off; proxy_pass_request_body off; proxy_set_header Host dates.invalid; proxy_connect_timeout 1s; proxy_read_timeout 1s; proxy_pass http://127.0.0.1:\($ENV.ADMIN_PORT)/\(.); }"),
+  "    location @no_date { return 204; }";
+
+# input: [number of seconds] / output: lines for the http block: who answers, and the date as cookies have it
+def date_lines:
+  "  server {",
+  "    listen \($ENV.ADMIN_PORT);",
+  "    server_name dates.invalid;",
+  "    access_log off;",
+  (.[] | "    location = /\(.) { expires \(.)s; return 204; }"),
+  "    location / { return 404; }",
+  "  }",
+  "  map $session_date $session_expires {",
+  "    \"~^(?<date_day>[^ ]+ [0-9]+) (?<date_month>[^ ]+) [0-9]{2}(?<date_year>[0-9]{2}) (?<date_time>[0-9:]+ GMT)$\" \"; Expires=$date_day-$date_month-$date_year $date_time\";",
+  "  }";
+
 # input: a location / output: directives that read its cookie, KEY or KEY-canary or KEY.POD, or else begin a session
 #
 # $session_home is where the session lives: main, or main-canary (canary.jq). A sub-request for authentication has the
@@ -49,6 +74,7 @@ def location:
     + (if .set["affinity-mode"] == "persistent" then "set $session_name \($name); set $session_attributes \"\(attributes)\"; " else "" end)
     + "} "
     + "if ($session = \"\") { set $session $request_id; set $session_suffix \"\"; set $session_pod \"\"; set $session_name \($name); set $session_attributes \"\(attributes)\"; } "
+    + ((if .upstream then .set | seconds_of_date else null end) | if . == null then "" else "auth_request nginx-date/\(.); auth_request_set $session_date $upstream_http_expires; " end)
   else "" end;
 
 # input: the address of a pod / output: what stands for it in a cookie: the same everywhere, and no address
@@ -61,7 +87,9 @@ def pod_number:
 # to 66, and UC Browser before 12.13.2 (www.chromium.org/updates/same-site/incompatible-clients).
 def model:
   .options as $options
-  | [.upstreams[] | select(.balance.sticky == "persistent").endpoints[]] as $pods
+  | def dates: [.[].locations[] | select(.options and .upstream) | $options[.options - 1] | seconds_of_date | values] | unique;
+  [.upstreams[] | select(.balance.sticky == "persistent").endpoints[]] as $pods
+  | (.servers | dates) as $dates
   | if any(.servers[].locations[] | select(.options); $options[.options - 1].affinity) then
       .upstreams |= map(
         if .balance.sticky == "persistent" then
@@ -70,7 +98,9 @@ def model:
         elif .balance.sticky then .lines += ["    hash $session consistent;"]
         else .
         end)
+      | .servers |= map(([.] | dates) as $own | if $own == [] then . else .lines += [$own | date_locations] end)
       | .lines += [
+          ($dates | if . == [] then empty else date_lines end),
           "  map $upstream_addr $session_address {",
           "    \"~(?<last_address>[^ ]+)$\" $last_address;",
           "  }",
@@ -80,7 +110,7 @@ def model:
           "  map \"$session_address|$session_name|$session_pod|$session_pod_now\" $new_session {",
           "    \"~^[|]|^[^|]+[|][|]\" \"\"; # no pod has been asked, or there is nothing to tell",
           "    \"~[|]([.][0-9]+)[|]\\1$\" \"\"; # the session is where it was",
-          "    default $session_name=$session$session_suffix$session_pod_now$session_attributes;",
+          "    default $session_name=$session$session_suffix$session_pod_now$session_attributes\(if $dates == [] then "" else "$session_expires" end);",
           "  }",
           "  add_header Set-Cookie $new_session always;",
           "  map $client_scheme $session_secure {",
