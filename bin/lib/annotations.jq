@@ -12,6 +12,7 @@
 #   pattern, possible       of a text: a regular expression for it, and what it lets in as a reader would say it
 #   min, max                of a number or size; a list may be empty if its min is 0
 #   wrong      what counts instead of a wrong value, which is a problem all the same
+#   part       of a list: the elements that are right count, even if others are wrong, which is a problem all the same
 #   closes     of a convenience: the values that close the Ingress, as a regular expression
 #   alias      another row: two names for one thing
 #   directive, grpc, unit   the directive of nginx that it is, that for gRPC, and what follows the value (features/directives.jq)
@@ -87,6 +88,9 @@ def typed($row):
     select(length <= 4096) | [split(",")[] | trimmed | select(. != "")] | select(length >= ($row.min // 1) and length <= 100) | [.[] | [matches][0]] | select(all)
   end;
 
+# input: text / output: [its elements that a list of this row may have]; nothing if there are none
+def right_part($row): select(length <= 4096) | [split(",")[:100][] | [typed($row)][0][]?] | select(. != []);
+
 # input: a row / output: what its type lets in, for a sentence
 def possible:
   {flag: "true and false",
@@ -115,7 +119,8 @@ def understood:
       | [.value | strings | typed($row)] as $typed
       | if $typed == [] then
           .wrong = "\($name) is \(.value | quoted); allowed: \($row | possible)"
-          | if $row.wrong then .set = {(.key): $row.wrong} else . end
+          | (if $row.part then [.value | strings | right_part($row)] else [$row.wrong | values] end) as $instead
+          | if $instead != [] then .set = {(.key): $instead[0]} else . end
         else .set = {(.key): $typed[0]}
         end
     end;

@@ -97,9 +97,12 @@ moved() { # HOST PATH [CURL_OPTION...]
   ingress other/owner taken.example / red
   ingress late late.example / auth server-alias=bar.example
   ingress wrong wrong.example / auth 'server-alias=~^w.*'
+  ingress part part.example / auth 'server-alias=~^w.*,right.example, wr_ong'
   serve
   assert_equal 'red blue red 404' "$(who_answers bar.example /a) $(who_answers bar.example /b) $(who_answers x.wild.example /a) $(who_answers bar.example /c)"
   assert_equal 'other/red auth' "$(who_answers taken.example /a) $(who_answers wrong.example /)"
+  assert_equal 'auth auth' "$(who_answers part.example /) $(who_answers right.example /)"
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/part: the annotation server-alias is'
   assert_equal bar.example "$(pod_gets .host bar.example /a)"
 }
 
