@@ -40,8 +40,8 @@ auth=http://auth.e2e.svc.cluster.local
   ingress foreign-ip foreign-ip.example / red "auth-url=http://$(cluster_address other/red)/"
   serve
   assert_equal '200 200 200 200 403' "$(statuses {full,short,shortest,secure,secure-shut}.example/)"
-  assert_equal '503 503 503 503 503 503 503' "$(statuses {foreign,missing,port,unknown,address,local,bare}.example/)"
-  assert_equal '401 503' "$(statuses {by-ip,foreign-ip}.example/)"
+  assert_equal '500 500 500 500 500 500 500' "$(statuses {foreign,missing,port,unknown,address,local,bare}.example/)"
+  assert_equal '401 500' "$(statuses {by-ip,foreign-ip}.example/)"
   assert_contains "$(problems)" 'e2e/unknown: closed, because its protection is not available here: "auth.somewhere.example" is neither a host with rules of namespace e2e, nor a Service there or in SHARED_NAMESPACES'
   assert_contains "$(problems)" 'ProtectionNotAvailable: e2e/foreign: closed, because its protection is not available here: Service other/red is in a namespace that is neither'
 }
@@ -54,7 +54,7 @@ auth=http://auth.e2e.svc.cluster.local
   ingress foreign foreign.example / red auth-url=http://127.77.0.4:8080/
   ingress other/own own.example / red 'auth-url=http://127.77.0.4:8080/?status=401'
   serve
-  assert_equal '401 403 200 503 503 401' "$(statuses {pod,tls,in,port,foreign,own}.example/)"
+  assert_equal '401 403 200 500 500 401' "$(statuses {pod,tls,in,port,foreign,own}.example/)"
 }
 
 @test "auth-url with \$host is answered by the host's own rules, and that path itself stays open" {
@@ -74,7 +74,7 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal '200 200 401 200 403' "$(statuses app.example/ app.example/oauth2/start shut.example/ shut.example/oauth2/auth other.example/)"
   assert_equal 'red auth' "$(who_answers app.example /) $(who_answers app.example /oauth2/start)"
   assert_equal alice "$(pod_gets '.header["X-User"][0]' app.example / -H 'X-User: mallory')"
-  assert_equal '503 503 503 503' "$(statuses {nobody,near,gone,bare}.example/)"
+  assert_equal '500 500 500 500' "$(statuses {nobody,near,gone,bare}.example/)"
   assert_contains "$(ask near.example /)" 'no rule without auth-url serves /oauth2/auth of host near.example'
   assert_contains "$(ask gone.example /)" 'no rule without auth-url serves /oauth2/auth of host gone.example'
 }
@@ -177,7 +177,8 @@ auth=http://auth.e2e.svc.cluster.local
   ingress negative negative.example / red "auth-url=$auth/check" auth-keepalive=-1
   serve
   readarray -t wrong < <(seq -f 'wrong-%.0f.example/' "$name")
-  assert_equal 503 "$(statuses "${wrong[@]}" | tr ' ' '\n' | sort -u)"
+  assert_equal $'500\n503' "$(statuses "${wrong[@]}" | tr ' ' '\n' | sort -u)"
+  assert_equal 503 "$(status wrong-11.example /)" # https://invalid..auth.url
   assert_equal '200 200' "$(statuses {fine,negative}.example/)"
   assert_equal 5 "$(problems | grep -c AnnotationRefused)"
   assert_equal "$name" "$(problems | grep -c ProtectionNotAvailable)"
@@ -206,7 +207,7 @@ auth=http://auth.e2e.svc.cluster.local
   ingress by-open mine.example /by-open red 'auth-url=https://$host/open?status=403'
   ingress by-shut mine.example /by-shut red 'auth-url=https://$host/shut'
   serve
-  assert_equal '200 200 403 403 503' "$(statuses mine.example/{,open,shut,by-open,by-shut})"
+  assert_equal '200 200 403 403 500' "$(statuses mine.example/{,open,shut,by-open,by-shut})"
 }
 
 @test "a Service of another namespace is asked only if SHARED_NAMESPACES has that one" {
@@ -215,7 +216,7 @@ auth=http://auth.e2e.svc.cluster.local
   ingress other/login login.example / red
   ingress host host.example / red 'auth-url=https://login.example/check?status=401'
   serve
-  assert_equal '503 503' "$(statuses {central,host}.example/)"
+  assert_equal '500 500' "$(statuses {central,host}.example/)"
   SHARED_NAMESPACES=third,other serve
   assert_equal '200 401' "$(statuses {central,host}.example/)"
   assert_equal alice "$(pod_gets '.header["X-User"][0]' central.example /)"
@@ -245,7 +246,7 @@ auth=http://auth.e2e.svc.cluster.local
   serve
   assert_equal '200 200' "$(statuses {asks,own}.example/)"
   cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq '.endpointSlices.items[2].endpoints = []' | serve_lists
-  assert_equal '503 503' "$(statuses {asks,own}.example/)"
+  assert_equal '500 500' "$(statuses {asks,own}.example/)"
   assert_equal 'closed, because its protection is not available here: Service e2e/auth has no ready endpoint: path / of Ingress e2e/asks.' "$(ask asks.example /)"
   assert_contains "$(problems)" 'NoReadyEndpoints: e2e/asks: Service e2e/auth, which auth-url asks, has no ready endpoint for port 80'
   cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq '.endpointSlices.items[2].endpoints[0].addresses = ["127.77.0.9"]' | serve_lists
@@ -319,7 +320,7 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal '200 401 401' "$(status fixed.example / -H 'Cookie: user=alice') $(statuses fixed.example/ fixed.example/x)"
   assert_contains "$(problems)" 'e2e/unknown: auth-cache-key has no effect: of variables, it may have $cookie_ with a name, and $host'
   cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq '.endpointSlices.items[2].endpoints = []' | serve_lists
-  assert_equal '200 200 503' "$(statuses kept.example/{a,b} without.example/)"
+  assert_equal '200 200 500' "$(statuses kept.example/{a,b} without.example/)"
   assert_equal '200 401' "$(status fixed.example / -H 'Cookie: user=alice') $(status fixed.example /)"
   assert_equal '500 500' "$(status fixed.example / -H 'Cookie: user=bob') $(status kept.example /a -H 'Authorization: Bearer y')"
 }
@@ -356,7 +357,7 @@ auth=http://auth.e2e.svc.cluster.local
   ingress plain shared.example /private blue
   ingress other/guest shared.example /guest red auth-tls-verify-client=off 'auth-url=https://$host/private/asked' auth-method=DELETE
   serve
-  assert_equal '400 503' "$(status_tls shared.example /private) $(status_tls shared.example /guest)"
+  assert_equal '400 500' "$(status_tls shared.example /private) $(status_tls shared.example /guest)"
   assert_contains "$(ask_tls shared.example /guest)" "/private/asked of host shared.example is another namespace's"
 }
 

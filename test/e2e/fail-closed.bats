@@ -1,7 +1,7 @@
 # What protects stays shut: while an annotation, a Secret, a right, nginx or the controller itself fails, nobody gets in.
 #
 # Each fault runs under a stream of requests of a client that no Ingress here may let in. Whatever they are answered,
-# 401, 503 or not at all, it is never the pod's 200. Namespace `shut` has its own budget of changes.
+# 401, 500, 503 or not at all, it is never the pod's 200. Namespace `shut` has its own budget of changes.
 load helpers
 
 prefix=nginx.ingress.kubernetes.io
@@ -131,7 +131,7 @@ restore_annotations() {
 lose_objects() {
   kubectl -n shut delete secret users map ca other >/dev/null
   kubectl -n shut delete service auth >/dev/null
-  all_are_shut_by '503 503 503 503 403 403 503 503 503 503'
+  all_are_shut_by '503 503 500 503 403 403 503 503 503 503'
 }
 
 @test "while a Secret or a Service that protects is gone, and when it comes back, nobody gets in" {

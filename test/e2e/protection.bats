@@ -45,7 +45,7 @@ again_if_not_sent() { # CURL_OPTION...   <LINES
 @test "each annotation that asks for a protection which cannot be given closes its paths, over HTTP, HTTPS and HTTP/2" {
   hosts=$BATS_TEST_TMPDIR/hosts
   create_annotated >"$hosts" <<'ANNOTATIONS'
-auth-url=http://auth.example/
+auth-type=digest
 auth-url=
 auth-type=basic
 auth-secret=no-such-secret
@@ -77,7 +77,7 @@ ANNOTATIONS
   wait_for 20 always_status 503 "$(tail -n 1 "$hosts")" /prefix
   requests=$((200 * $(wc -l <"$hosts")))
   for protocol in http https http2; do assert_equal "503 x $requests" "$(statuses "$protocol" 50 <"$hosts")"; done
-  assert_equal "closed, because its protection is not available here: 'auth.example' is neither a host with rules of namespace e2e, nor a Service there or in SHARED_NAMESPACES, such as http://auth.e2e.svc.cluster.local: path /prefix of Ingress e2e/closed-0." "$(ask closed-0.example /prefix)"
+  assert_equal "closed, because its protection is not available here: auth-type is 'digest'; allowed: basic: path /prefix of Ingress e2e/closed-0." "$(ask closed-0.example /prefix)"
   wait_for 20 has_event closed-0 ProtectionNotAvailable
 }
 

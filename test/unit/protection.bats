@@ -62,10 +62,10 @@ status_from() { # CLIENT NUMBER
   curl -s --max-time 10 --interface "$1" -o /dev/null -w '%{http_code}' -H "Host: row-$2.example" "http://$address:$HTTP_PORT/prefix"
 }
 
-@test "an annotation that asks for a protection which is not there closes its paths: 503, with the reason, and a problem" {
+@test "an annotation that asks for a protection which is not there closes its paths: 503 (500 where auth-url finds nobody to ask), with the reason, and a problem" {
   assert_annotations <<'ROWS'
     # annotations                              answer
-    auth-url=http://auth.example/              503
+    auth-url=http://auth.example/              500
     auth-type=basic                            503
     auth-type=basic; auth-secret=users         503
     auth-secret=users                          503
@@ -83,7 +83,7 @@ status_from() { # CLIENT NUMBER
     enable-owasp-core-rules=true               503
     enable-global-auth=true                    503
     satisfy=some                               503
-    satisfy=any; auth-url=http://a             503
+    satisfy=any; auth-url=http://a             500
     limit-rps=-1                               503
     limit-connections=many                     503
     limit-whitelist=all                        503
@@ -130,7 +130,7 @@ ROWS
     proxy-body-size=much                       200   AnnotationRefused
     backend-protocol=SPDY                      200   AnnotationRefused
     backend-protocol=FCGI                      503   ProtectionNotAvailable
-    http2-push-preload=x; auth-url=http://a    503   AnnotationNotSupported
+    http2-push-preload=x; auth-url=http://a    500   AnnotationNotSupported
 ROWS
 }
 
@@ -257,7 +257,7 @@ ROWS
     jq '.ingresses.items[1, 2] |= (.spec.rules[0].host = "row-1.example" | .metadata.creationTimestamp = "2002")
       | .ingresses.items[2].spec.rules[0].http.paths[0].path = "/protected"' | serve_lists
   assert_equal 200 "$(status_of 1 /prefix)"
-  assert_equal 503 "$(status_of 1 /protected/below)"
+  assert_equal 500 "$(status_of 1 /protected/below)"
   assert_contains "$(row_problems 2)" 'Exact path /exact of host row-1.example is already taken by Ingress demo/annotated-row-1, so what protects this one is not in force there: "whitelist-source-range"'
   assert_contains "$(row_problems 3)" 'so what protects this one is not in force there: "auth-url"'
 }

@@ -9,8 +9,8 @@
 #   auth-keepalive*                                          no effect
 #   auth-proxy-set-headers                                   more headers for it (custom-headers.jq)
 #
-# 2xx lets a request in, 401 and 403 do not, and after any other answer, or none, nginx answers 500. Where there is
-# nobody to ask, the path is closed.
+# 2xx lets a request in, 401 and 403 do not, and after any other answer, or none, nginx answers 500. So it does where there
+# is nobody to ask.
 #
 # nginx asks by a subrequest to a location of the same server: "nginx-asks/3", where 3 is the number of the options. A
 # client's path begins with "/", so no client gets there. It has proxy_set_header lines of its own, which is why those
@@ -196,8 +196,9 @@ def claims($context; answer; has_pods):
         else
           . as $claim
           | ([$set | wrong_headers($first_named[$claim.ingress | namespace]; $claim.protocol)] | first) as $wrong
-          | (if $wrong then {$wrong} else $set["auth-url"] | target($claim; $context; $addresses; $pods; $hosts; answer) end) as $target
-          | if $target.wrong then closed($target.wrong)
+          | (if $wrong then {} else $set["auth-url"] | target($claim; $context; $addresses; $pods; $hosts; answer) end) as $target
+          | if $wrong then closed($wrong)
+            elif $target.wrong then closed($target.wrong) | .status = 500
             elif $target.upstream then .asks = ($target | {upstream, service, protocol}) | .also += [$target]
             else .asks = $target
             end
@@ -453,7 +454,7 @@ def model:
 
 # input: a location / output: its directives
 def location:
-  if .set["auth-url"] and .upstream and (.who | not) then "return 503 \("closed, because its protection is not available here: \(.nobody // "auth-url asks nobody"): path \(.path) of Ingress \(.ingress)." | string[:-1])\\n\"; "
+  if .set["auth-url"] and .upstream and (.who | not) then "return 500 \("closed, because its protection is not available here: \(.nobody // "auth-url asks nobody"): path \(.path) of Ingress \(.ingress)." | string[:-1])\\n\"; "
   elif .who then
     "set $asks \(.options); "
     + (if .set | keeps then "set $asks_for \("\(.pathType) \(.path | @uri)" | string); " else "" end)
