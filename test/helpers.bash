@@ -40,16 +40,25 @@ readme_commands() { # KIND
   awk -v start="\`\`\`bash $1" '$0 == start { inside = 1; next } /^```/ { inside = 0 } inside' "$BATS_TEST_DIRNAME"/../../{,manifests/}README.md
 }
 
-# Prints a TCP port that nothing listens on, below those that the kernel gives to outgoing
+# Sets each NAME to a TCP port that nothing listens on, below those that the kernel gives to outgoing
 # connections; another one each time, since who gets it may use it only later.
-free_port() {
-  local port given=$BATS_RUN_TMPDIR/ports taken=''
-  [[ ! -e $given ]] || taken=$(<"$given")
-  while true; do
-    port=$((RANDOM % 20000 + 10000))
-    [[ $'\n'$taken$'\n' == *$'\n'$port$'\n'* ]] || (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+set_free_ports() { # NAME...
+  local name candidate given=$BATS_RUN_TMPDIR/ports taken=''
+  for name; do
+    [[ ! -e $given ]] || IFS= read -r -d '' taken <"$given" || true # to the end of the file
+    while true; do
+      candidate=$((RANDOM % 20000 + 10000))
+      [[ $'\n'$taken == *$'\n'$candidate$'\n'* ]] || { : <>"/dev/tcp/127.0.0.1/$candidate"; } 2>/dev/null || break
+    done
+    echo "$candidate" >>"$given"
+    printf -v "$name" '%s' "$candidate"
   done
-  echo "$port" >>"$given"
+}
+
+# Prints one.
+free_port() {
+  local port
+  set_free_ports port
   echo "$port"
 }
 

@@ -34,6 +34,10 @@ workers() {
   pgrep -P "$(<"$STATE_DIR/run/nginx.pid")" | sort
 }
 
+run_as_many() { # NUMBER
+  (($(workers | wc -l) == $1))
+}
+
 have_gone() { # WORKERS
   [[ -z $(comm -12 <(echo "$1") <(workers)) ]]
 }
@@ -58,6 +62,7 @@ is_leaving() { # WORKER
   serve rules
   source "$bin/apply"
   nginx_runs
+  wait_for 5 run_as_many 2
   find_workers working
   old_workers=("${found[@]}")
   ! retire_old_workers || false

@@ -123,14 +123,16 @@ ROWS
 @test "the loop follows a ConfigMap without a ring from outside, and closes the path while it is gone" {
   add_config_map demo/there '{"X-A": "1"}'
   ingresses_are <<<'demo/one {"custom-headers": "there"}'
+  look_often
   start_controller DOORBELL=off
+  be_the_proxy
   wait_for 30 answers_with 'X-A: 1'
   add_config_map demo/there '{"X-A": "2"}'
   wait_for 30 answers_with 'X-A: 2'
   rm "$api/configmap-demo-there"
   wait_for 30 answers_with '503'
   add_config_map demo/there '{"X-A": "3"}'
-  wait_for 60 answers_with 'X-A: 3' # one that is missing is asked for more rarely
+  wait_for 60 answers_with 'X-A: 3'
 }
 
 answers_with() { # TEXT

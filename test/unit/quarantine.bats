@@ -4,10 +4,10 @@ load helpers
 
 setup() {
   common_setup
-  cp -r "$bin" "$templates" "$dir"
+  copy_programs
   mkdir -p "$dir/test/fixtures"
   cp -r "$fixtures"/* "$dir/test/fixtures"
-  bin=$dir/bin templates=$dir/templates fixtures=$dir/test/fixtures
+  fixtures=$dir/test/fixtures
   sed -i 's/if length > 1024 then/if false then/' "$bin/lib/allow.jq"
   sed -i 's/seconds_for_suspects=[0-9]*/seconds_for_suspects=30/' "$bin/quarantine" # for a busy machine
 }
