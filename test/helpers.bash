@@ -62,11 +62,17 @@ free_port() {
   echo "$port"
 }
 
-# Builds test/go/NAME and prints where the program is.
+# Builds test/go/NAME and prints where the program is. It is kept until its source changes: to link it takes Go a second.
 go_program() { # NAME
-  local source=${BASH_SOURCE[0]%/*}/go/$1
-  CGO_ENABLED=0 go build -C "$source" -o "$BATS_RUN_TMPDIR/$1" . >&2
-  echo "$BATS_RUN_TMPDIR/$1"
+  local source=${BASH_SOURCE[0]%/*}/go/$1 folder=${XDG_CACHE_HOME:-$HOME/.cache}/bash-ingress/test-programs sum program
+  sum=$(cat "$source"/*.go "$source"/go.* | sha256sum)
+  program=$folder/$1-${sum:0:12}
+  if [[ ! -x $program ]]; then
+    mkdir -p "$folder"
+    CGO_ENABLED=0 go build -C "$source" -o "$program.$$" . >&2
+    mv -T "$program.$$" "$program"
+  fi
+  echo "$program"
 }
 
 # Fails and shows both sides unless the filter gives EXPECTED (compact JSON).

@@ -1,25 +1,32 @@
 # The words of words.bash for the unit tier: snapshots, and nginx of this machine.
 
+# One backend plays the pods for all tests of a file.
 start_words() {
-  backend=$(go_program backend)
-  export backend
+  "$(go_program backend)" 127.77.0.{1,2,3,4}:{8080,8081} https://127.77.0.{1,2,3,4}:8443 3>&- 2>"$BATS_FILE_TMPDIR/backend.log" &
+  export BACKEND_PID=$!
+  disown # or bash would tell that it was killed
+  wait_for 30 curl -s 127.77.0.4:8081/counts
+}
+
+end_words() {
+  kill -KILL "$BACKEND_PID" 2>/dev/null || true
 }
 
 begin_test() {
   common_setup
-  "$backend" 127.77.0.{1,2,3,4}:{8080,8081} https://127.77.0.{1,2,3,4}:8443 3>&- 2>"$dir/backend.log" &
-  backend_pid=$!
-  wait_for 30 curl -s 127.77.0.4:8081/counts
 }
 
 end_test() {
   common_teardown
-  kill -KILL "$backend_pid" 2>/dev/null || true
 }
 
 # The pods of a Service have one address each: e2e/red 127.77.0.1, e2e/blue .2, e2e/auth .3, other/red .4. e2e/many has the first three.
 cluster_with_pods() { # [OBJECT...]
-  jq -s '
+  jq -s "$cluster_of_objects" /dev/null "$@"
+}
+
+# shellcheck disable=SC2016 # the dollar signs are jq's
+cluster_of_objects='
     [{namespace: "e2e", name: "red"}, {namespace: "e2e", name: "blue"}, {namespace: "e2e", name: "auth"}, {namespace: "other", name: "red"}, {namespace: "e2e", name: "many"}] as $services
     | [["http", 80, 8080], ["https", 443, 8443]] as $ports
     | {
@@ -31,13 +38,12 @@ cluster_with_pods() { # [OBJECT...]
           ports: [$ports[] | {name: .[0], port: .[2], protocol: "TCP"}],
           endpoints: [(if .value.name == "many" then 1, 2, 3 else .key + 1 end) | {addresses: ["127.77.0.\(.)"], conditions: {ready: true, serving: true, terminating: false}}]}]},
         certificates: []
-      }' /dev/null "$@"
-}
+      }'
 
 # Where a test has made a Secret or ConfigMap, the lists and these are read by the real fetch, from an API server that answers with them.
 serve() {
   if [[ -z ${api-} ]] && [[ -z $(find "$BATS_TEST_TMPDIR/objects" -name '*-secret-*' -o -name '*-configmap-*') ]]; then
-    cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | serve_lists
+    cat "$BATS_TEST_TMPDIR"/objects/*.json | "$fixtures/snapshot" "$cluster_of_objects" -s | serve_snapshot
     return
   fi
   mkdir -p "$dir/cluster"
@@ -97,11 +103,11 @@ cluster_address() { # [NAMESPACE/]NAME
 who_answers() { # HOST PATH [CURL_OPTION...]
   local answer
   answer=$(ask "$@" -w '\n%{http_code}')
-  case $(jq -r .address <<<"${answer%$'\n'*}" 2>/dev/null) in
-    127.77.0.1:*) echo red ;;
-    127.77.0.2:*) echo blue ;;
-    127.77.0.3:*) echo auth ;;
-    127.77.0.4:*) echo other/red ;;
+  case $answer in
+    '{"address":"127.77.0.1:'*) echo red ;;
+    '{"address":"127.77.0.2:'*) echo blue ;;
+    '{"address":"127.77.0.3:'*) echo auth ;;
+    '{"address":"127.77.0.4:'*) echo other/red ;;
     *) echo "${answer##*$'\n'}" ;;
   esac
 }

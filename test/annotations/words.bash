@@ -19,6 +19,7 @@ load "${TIER:-unit}"
 setup_file() { start_words; }
 setup() { begin_test; }
 teardown() { end_test; }
+teardown_file() { end_words; }
 
 # An Ingress of class bash. The annotations are ingress-nginx's, or begin with a prefix of their own.
 ingress() { # [NAMESPACE/]NAME HOST [TYPE:]PATH SERVICE[:PORT] [ANNOTATION=VALUE...]
@@ -26,15 +27,36 @@ ingress() { # [NAMESPACE/]NAME HOST [TYPE:]PATH SERVICE[:PORT] [ANNOTATION=VALUE
   [[ $name == */* ]] || name=e2e/$name
   [[ $path == /* ]] || { type=${path%%:*} path=${path#*:}; }
   [[ $service == *:* ]] || service+=:80
-  mkdir -p "$BATS_TEST_TMPDIR/objects"
+  local annotation key json file annotations='' rule tls=''
+  for annotation in "${@:5}"; do
+    key=${annotation%%=*}
+    if [[ $key != */* ]]; then key=nginx.ingress.kubernetes.io/$key; fi
+    set_json "${annotation#*=}"
+    annotations+=${annotations:+,}"\"$key\":$json"
+  done
+  set_json "$path"
+  printf -v rule '"http":{"paths":[{"path":%s,"pathType":"%s","backend":{"service":{"name":"%s","port":{"number":%s}}}}]}' "$json" "$type" "${service%:*}" "${service#*:}"
+  set_json "$host"
+  [[ -z $host ]] || rule+=",\"host\":$json"
+  [[ -z ${TLS-} ]] || tls=",\"tls\":[{\"hosts\":[$json],\"secretName\":\"$TLS\"}]"
+  next_file "$name"
+  printf '{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"namespace":"%s","name":"%s","annotations":{%s}},"spec":{"ingressClassName":"bash","rules":[{%s}]%s}}\n' \
+    "${name%/*}" "${name#*/}" "$annotations" "$rule" "$tls" >"$file"
+}
+
+# Sets file: where the next object is written.
+next_file() { # NAMESPACE/NAME
   number=$((number + 1))
-  jq -n --arg name "$name" --arg host "$host" --arg path "$path" --arg type "$type" --arg service "$service" --arg tls "${TLS-}" --argjson number "$number" '
-    {apiVersion: "networking.k8s.io/v1", kind: "Ingress",
-     metadata: {namespace: ($name | split("/")[0]), name: ($name | split("/")[1]), annotations: ([$ARGS.positional[] | index("=") as $at
-       | .[:$at] as $key | {(if $key | contains("/") then $key else "nginx.ingress.kubernetes.io/" + $key end): .[$at + 1:]}] | add // {})},
-     spec: ({ingressClassName: "bash", rules: [({http: {paths: [{$path, pathType: $type, backend: {service: ($service | split(":") | {name: .[0], port: {number: (.[1] | tonumber)}})}}]}}
-         + if $host == "" then {} else {$host} end)]}
-       + if $tls == "" then {} else {tls: [{hosts: [$host], secretName: $tls}]} end)}' --args "${@:5}" >"$BATS_TEST_TMPDIR/objects/$(printf '%03d' "$number")-${name/\//-}.json"
+  [[ -d $BATS_TEST_TMPDIR/objects ]] || mkdir "$BATS_TEST_TMPDIR/objects"
+  printf -v file '%s/objects/%03d-%s.json' "$BATS_TEST_TMPDIR" "$number" "${1/\//-}"
+}
+
+# Sets json to TEXT as a string of JSON. The tests make hundreds of Ingresses: so this takes no process, but for bytes that are not
+# printable ASCII.
+set_json() { # TEXT
+  json=${1//\\/\\\\}
+  json=\"${json//\"/\\\"}\"
+  [[ $1 != *[!\ -~]* ]] || json=$(jq -n --arg text "$1" '$text')
 }
 
 # KEY=@FILE takes the value from a file.
