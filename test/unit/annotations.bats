@@ -90,7 +90,7 @@ PAYLOADS
 
 # (Half of them load only the features in use, as the loop does: so none needs a variable that another's lines make.)
 @test "random combinations of annotations, with and without ready pods, come to configurations that nginx takes" {
-  local number=${FIRST_COMBINATION:-1} count=${COMBINATIONS:-20} with_annotations=0
+  local number=${FIRST_COMBINATION:-1} count=${COMBINATIONS:-10} with_annotations=0
   source "$bin/lib/features.bash"
   while IFS= read -r lists; do
     "$fixtures/snapshot" <<<"$lists" >"$dir/snapshot"

@@ -60,7 +60,7 @@ assert_same_from_nothing() {
 }
 
 @test "whatever changes in whatever cluster, passes that stop where nothing has changed, and use what was prepared, leave the same snapshot, model and nginx.conf as one from nothing" {
-  local clusters=${CLUSTERS:-5} changes=${CHANGES:-4} number=$((${FIRST_CLUSTER:-1} - 1)) compared=0 prepared_used=0
+  local clusters=${CLUSTERS:-3} changes=${CHANGES:-3} number=$((${FIRST_CLUSTER:-1} - 1)) compared=0 prepared_used=0
   key_pairs
   source "$bin/loop"
   use_files
@@ -135,7 +135,7 @@ cuts() { # BYTES NEAR RANDOM
     while read -r at; do
       head -c "$at" "$dir/list" >"$answers/$name"
       ! read_and_digest "$name" || { echo "$name: taken for whole after $at of $bytes bytes" && false; }
-    done < <(cuts "$bytes" "${LAST_BYTES:-25}" "${RANDOM_CUTS:-15}")
+    done < <(cuts "$bytes" "${LAST_BYTES:-12}" "${RANDOM_CUTS:-5}")
     diff -r -x '*.new' "$dir/digest" "$folder/digest"
     cp "$dir/list" "$answers/$name"
     read_and_digest "$name"
