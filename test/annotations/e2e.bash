@@ -49,6 +49,8 @@ secrets_are_known() {
   done
 }
 
+http_address() { echo "$ADDRESS"; }
+
 ask_tls() { # HOST PATH [CURL_OPTION...]
   curl -sk --path-as-is --max-time 10 --connect-to "$1:443:$TLS_ADDRESS" "${@:3}" "https://$1$2"
 }

@@ -42,7 +42,8 @@ cluster_of_objects='
 
 # Where a test has made a Secret or ConfigMap, the lists and these are read by the real fetch, from an API server that answers with them.
 serve() {
-  if [[ -z ${api-} ]] && [[ -z $(find "$BATS_TEST_TMPDIR/objects" -name '*-secret-*' -o -name '*-configmap-*') ]]; then
+  local others=("$BATS_TEST_TMPDIR"/objects/*-{secret,configmap}-*)
+  if [[ -z ${api-} && ! -e ${others[0]} && ! -e ${others[-1]} ]]; then
     cat "$BATS_TEST_TMPDIR"/objects/*.json | "$fixtures/snapshot" "$cluster_of_objects" -s | serve_snapshot
     return
   fi
@@ -84,6 +85,8 @@ fetch_all() {
 pod_certificate() {
   openssl s_client -connect 127.77.0.1:8443 </dev/null 2>/dev/null | openssl x509
 }
+
+http_address() { echo "127.0.0.1:$HTTP_PORT"; }
 
 ask_tls() { # HOST PATH [CURL_OPTION...]
   curl -sk --path-as-is --max-time 10 --connect-to "$1:443:127.0.0.1:$HTTPS_PORT" "${@:3}" "https://$1$2"

@@ -11,22 +11,28 @@ load ../helpers
 common_setup() { # [FOLDER]
   set +T # or bats would note the stack before each command of each function, too, which takes it 0.5 ms
   dir=${1-$BATS_TEST_TMPDIR}
-  chmod a+rx "$BATS_RUN_TMPDIR" # for root's nginx, whose workers are another user
   fixtures=$BATS_TEST_DIRNAME/../fixtures
   bin=$BATS_TEST_DIRNAME/../../bin
   templates=$BATS_TEST_DIRNAME/../../templates
   export STATE_DIR=$dir/state HTTP_PORT HTTPS_PORT ADMIN_PORT
   export MALLOC_MMAP_THRESHOLD_=4000000 MALLOC_TRIM_THRESHOLD_=8000000 # as the controller does: nginx starts in half the time
+  export LC_ALL=C # as in the image, and bash takes less time
   export DIGESTS=$BATS_FILE_TMPDIR/digests # for fixtures/snapshot: the tests of a file digest each list once
+  export features_in_use=$BATS_FILE_TMPDIR/features
   set_free_ports HTTP_PORT HTTPS_PORT ADMIN_PORT
+  [[ -e $BATS_FILE_TMPDIR/nginx-version ]] || prepare_file
+}
+
+# What the tests of a file share.
+prepare_file() {
+  chmod a+rx "$BATS_RUN_TMPDIR" # for root's nginx, whose workers are another user
   load_features
+  (source "$bin/lib/nginx.bash" && find_nginx_version) >"$BATS_FILE_TMPDIR/nginx-version"
 }
 
 # Lets route and render load the features of those annotations only that the file of tests, or a table of it, names: to
 # read all takes long, jq 1.6 above all. (If one is used that is not loaded, they fail.)
 load_features() {
-  export features_in_use=$BATS_FILE_TMPDIR/features
-  [[ ! -e $features_in_use/uses ]] || return 0
   local table name files=("$BATS_TEST_FILENAME")
   for table in "$BATS_TEST_DIRNAME"/../unit/tables/*; do
     name=${table##*/}
@@ -138,18 +144,26 @@ serve_lists() {
 }
 
 # The same with a snapshot. An nginx that runs ends first: after a reload, its old
-# workers would answer for a moment. Of apply, this takes what comes before nginx's test: nginx starts, which tests more.
+# workers would answer for a moment. What apply does is left to its own tests: nginx tests the configuration when it starts.
 # shellcheck disable=SC2120 # the tests of annotations pass one
 serve_snapshot() { # [QUARANTINE]
   [[ ! -s $STATE_DIR/run/nginx.pid ]] || { kill -TERM "$(<"$STATE_DIR/run/nginx.pid")" && wait_for 15 test ! -e "$STATE_DIR/run/nginx.pid"; }
   "$bin/route" "$@" >"$dir/model.json"
+  [[ -e $STATE_DIR/live ]] || mkdir -p "$STATE_DIR"/{live,admin,run,scratch/nginx}
+  cp "$dir/model.json" "$STATE_DIR/live/model.json"
+  "$bin/render" <"$dir/model.json" >"$STATE_DIR/live/nginx.conf"
+  leave_out_as_apply_does "$STATE_DIR/live/nginx.conf" 2>"$dir/apply.log"
   use_known_keys
-  "$bin/render" <"$dir/model.json" |
-    bash -c 'source "$1" && program=apply && receive "$live/nginx.conf" && cp "$2" "$live/model.json"' _ "$bin/apply" "$dir/model.json" 2>"$dir/apply.log"
-  [[ -e $BATS_FILE_TMPDIR/keys ]] || cp -rp "$STATE_DIR/keys" "$BATS_FILE_TMPDIR"
   nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
   wait_for 15 is_alive
 }
+
+leave_out_as_apply_does() ( # NGINX_CONF
+  source "$bin/lib/common.bash"
+  source "$bin/lib/nginx.bash"
+  program=apply nginx_version=$(<"$BATS_FILE_TMPDIR/nginx-version")
+  leave_out_what_is_too_new "$1"
+)
 
 is_alive() {
   [[ $(admin_page /healthz) == *alive ]]
@@ -160,7 +174,8 @@ is_alive() {
 admin_page() { # PATH
   {
     printf 'GET %s HTTP/1.0\r\n\r\n' "$1" >&9
-    cat <&9
+    local line
+    while IFS= read -r line <&9 || [[ -n $line ]]; do printf '%s\n' "$line"; done
   } 2>/dev/null 9<>"/dev/tcp/127.0.0.1/$ADMIN_PORT"
 }
 
@@ -179,8 +194,8 @@ nothing_is_read() {
 
 # The default certificate is made once for a file of tests: openssl takes longer than nginx.
 use_known_keys() {
-  [[ -e $BATS_FILE_TMPDIR/keys && ! -e $STATE_DIR/keys ]] || return 0
-  mkdir -p "$STATE_DIR"
+  [[ ! -e $STATE_DIR/keys/default.pem ]] || return 0
+  [[ -e $BATS_FILE_TMPDIR/keys ]] || STATE_DIR=$BATS_FILE_TMPDIR "$bin/certificates" default
   cp -rp "$BATS_FILE_TMPDIR/keys" "$STATE_DIR"
 }
 
