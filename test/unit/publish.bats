@@ -29,7 +29,7 @@ stand_in() {
   cat <<'KUBECTL'
 echo "$*" >>"$API/requests"
 if [[ -s $API/denial.$1 ]]; then # of each object that is written
-  for _ in $(jq -r '.items | keys[]'); do cat "$API/denial.$1" >&2; done
+  jq -j --rawfile denial "$API/denial.$1" '.items[] | $denial' >&2
   [[ ! -e $API/hang ]] || sleep 20
   [[ ! -e $API/newer ]] || { mv "$API/newer" "$API/ingresses" && rm "$API/denial.$1"; }
   exit 1
