@@ -8,8 +8,7 @@ cookie() { # HOST PATH [CURL_OPTION...]
 
 # Prints who answers, and how often, with the cookies of a FILE.
 with_cookies() { # FILE HOST PATH
-  local number
-  for number in {1..10}; do who_answers "$2" "$3" -b "$1"; done | sort | uniq -c | awk '{print $2 "=" $1}' | xargs
+  who_answers_paths "$2" "$3"{,,,,,,,,,} -- -b "$1" | sort | uniq -c | awk '{print $2 "=" $1}' | xargs
 }
 
 # bats test_tags=cluster

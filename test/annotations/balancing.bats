@@ -3,10 +3,7 @@ load words
 
 # Prints which pods answer.
 pods_of() { # HOST PATH... [-- CURL_OPTION...]
-  local host=$1 paths=() path
-  shift
-  while (($# > 0)) && [[ $1 != -- ]]; do paths+=("$1") && shift; done
-  for path in "${paths[@]}"; do who_answers "$host" "$path" "${@:2}"; done | sort -u | xargs
+  who_answers_paths "$@" | sort -u | xargs
 }
 
 @test "proxy-next-upstream and proxy-next-upstream-tries: where there are fewer pods than tries, a pod is asked again" {

@@ -3,8 +3,9 @@ load words
 
 # Prints who answers each of a number of requests, and how often.
 tally() { # NUMBER HOST PATH [CURL_OPTION...]
-  local number
-  for ((number = 0; number < $1; number++)); do who_answers "${@:2}"; done | sort | uniq -c | awk '{print $2 "=" $1}' | xargs
+  local number paths=()
+  for ((number = 0; number < $1; number++)); do paths+=("$3"); done
+  who_answers_paths "$2" "${paths[@]}" -- "${@:4}" | sort | uniq -c | awk '{print $2 "=" $1}' | xargs
 }
 
 # Prints who answers, with this header.

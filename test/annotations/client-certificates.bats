@@ -7,13 +7,19 @@ make_client() { # FILE SUBJECT AUTHORITY [DAYS]
   openssl x509 -req -in "$1.csr" -CA "$3.crt" -CAkey "$3.key" -CAcreateserial -days "${4:-1}" -out "$1.crt" 2>/dev/null
 }
 
+# They are made once for all tests of the file.
 make_clients() {
-  make_pair "$dir/authority" authority.example ecdsa
-  make_pair "$dir/stranger" authority.example ecdsa
-  make_client "$dir/alice" /O=Fruit/CN=alice "$dir/authority"
-  make_client "$dir/bob" /O=Fruit/CN=bob "$dir/authority"
-  make_client "$dir/mallory" '/O=x,CN=alice/CN=mallory' "$dir/authority"
-  make_client "$dir/forged" /O=Fruit/CN=alice "$dir/stranger"
+  local made=$BATS_FILE_TMPDIR/clients
+  if [[ ! -e $made ]]; then
+    mkdir "$made"
+    make_pair "$made/authority" authority.example ecdsa
+    make_pair "$made/stranger" authority.example ecdsa
+    make_client "$made/alice" /O=Fruit/CN=alice "$made/authority"
+    make_client "$made/bob" /O=Fruit/CN=bob "$made/authority"
+    make_client "$made/mallory" '/O=x,CN=alice/CN=mallory' "$made/authority"
+    make_client "$made/forged" /O=Fruit/CN=alice "$made/stranger"
+  fi
+  cp "$made"/* "$dir"
   secret ca Opaque "ca.crt=@$dir/authority.crt"
   secret other-ca Opaque "ca.crt=@$dir/stranger.crt"
 }

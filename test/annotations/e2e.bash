@@ -74,6 +74,14 @@ who_answers() { # HOST PATH [CURL_OPTION...]
   esac
 }
 
+# The same for each PATH, a line each.
+who_answers_paths() { # HOST PATH... [-- CURL_OPTION...]
+  local host=$1 paths=() path
+  shift
+  while (($# > 0)) && [[ $1 != -- ]]; do paths+=("$1") && shift; done
+  for path in "${paths[@]}"; do who_answers "$host" "$path" "${@:2}"; done
+}
+
 # Prints the certificate of the pod of Service red. It is for pod.example, and signed by itself.
 pod_certificate() {
   local address

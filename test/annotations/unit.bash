@@ -114,3 +114,14 @@ who_answers() { # HOST PATH [CURL_OPTION...]
     *) echo "${answer##*$'\n'}" ;;
   esac
 }
+
+# The same for each PATH, a line each. One curl asks them all, one after the other.
+who_answers_paths() { # HOST PATH... [-- CURL_OPTION...]
+  local host=$1 urls=()
+  shift
+  while (($# > 0)) && [[ $1 != -- ]]; do urls+=("http://127.0.0.1:$HTTP_PORT$1") && shift; done
+  curl -s --path-as-is --max-time 10 -H "Host: $host" -w '\n=%{http_code}\n' "${@:2}" "${urls[@]}" |
+    awk 'BEGIN { split("red blue auth other/red", pods) }
+      /^=/ { print (pod ? pods[pod] : substr($0, 2)); pod = 0 }
+      match($0, /^{"address":"127[.]77[.]0[.][1-4]:/) { pod = substr($0, RLENGTH - 1, 1) }'
+}

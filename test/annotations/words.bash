@@ -11,7 +11,7 @@
 #   configmap headers X-Frame-Options=DENY                   a ConfigMap in e2e
 #   serve                                                    makes them live; what is left of the test before is gone
 #   ask one.example /app [CURL_OPTION...]                    what a client gets; ask_tls: over HTTPS
-#   status, statuses, header, pod_gets, who_answers, cluster_address, problems          below
+#   status, statuses, header, pod_gets, who_answers, who_answers_paths, cluster_address, problems          below
 
 load "../${TIER:-unit}/helpers"
 load "${TIER:-unit}"

@@ -13,8 +13,9 @@ golden() { # FIXTURE
 }
 
 @test "the steps give the same with this machine's jq, which may be older than the image's" {
-  export PATH=${PATH_TO_OWN_JQ:-$PATH} DIGESTS='' features_in_use=''
-  for fixture in rules broken; do
+  export PATH=${PATH_TO_OWN_JQ:-$PATH} DIGESTS=''
+  for fixture in rules broken; do # the second with all features, which takes jq 1.6 some seconds
+    [[ $fixture == rules ]] || features_in_use=''
     "$fixtures/snapshot" <"$fixtures/$fixture/lists.json" | cmp - "$fixtures/$fixture/snapshot"
     "$bin/route" <"$fixtures/$fixture/snapshot" | cmp - "$fixtures/$fixture/model.json"
     golden "$fixture"
