@@ -28,7 +28,7 @@ make_clients() {
 tls_statuses() { # CLIENT HOST/PATH...
   local client=()
   [[ $1 == - ]] || client=(--cert "$dir/$1.crt" --key "$dir/$1.key")
-  for url in "${@:2}"; do status_tls "${url%%/*}" "/${url#*/}" "${client[@]}"; done | xargs
+  statuses_tls "${@:2}" -- "${client[@]}"
 }
 
 # A replica reads a Secret again some seconds after it has changed.

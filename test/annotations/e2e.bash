@@ -10,7 +10,10 @@ start_words() {
 
 end_words() { :; } # the pods stay for the next file
 
-begin_test() { dir=$BATS_TEST_TMPDIR; }
+begin_test() {
+  note_lines_of_tests_only
+  dir=$BATS_TEST_TMPDIR
+}
 
 end_test() {
   common_teardown
@@ -50,6 +53,7 @@ secrets_are_known() {
 }
 
 http_address() { echo "$ADDRESS"; }
+https_address() { echo "$TLS_ADDRESS"; }
 
 ask_tls() { # HOST PATH [CURL_OPTION...]
   curl -sk --path-as-is --max-time 10 --connect-to "$1:443:$TLS_ADDRESS" "${@:3}" "https://$1$2"

@@ -87,6 +87,7 @@ pod_certificate() {
 }
 
 http_address() { echo "127.0.0.1:$HTTP_PORT"; }
+https_address() { echo "127.0.0.1:$HTTPS_PORT"; }
 
 ask_tls() { # HOST PATH [CURL_OPTION...]
   curl -sk --path-as-is --max-time 10 --connect-to "$1:443:127.0.0.1:$HTTPS_PORT" "${@:3}" "https://$1$2"

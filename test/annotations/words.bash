@@ -99,9 +99,18 @@ status_tls() { # HOST PATH [CURL_OPTION...]
 
 # Prints the status of each, with spaces between. One curl asks them all, one after the other.
 statuses() { # HOST/PATH...   and perhaps, after --, CURL_OPTION...
-  local urls=() codes
-  while (($# > 0)) && [[ $1 != -- ]]; do urls+=(-o /dev/null "http://$1") && shift; done
-  codes=$(curl -s --path-as-is --max-time 10 --connect-to "::$(http_address)" -w '%{http_code} ' "${@:2}" "${urls[@]}")
+  statuses_of http "$(http_address)" "$@"
+}
+
+statuses_tls() { # HOST/PATH...   the same over HTTPS
+  statuses_of https "$(https_address)" "$@"
+}
+
+statuses_of() { # http|https ADDRESS HOST/PATH... [-- CURL_OPTION...]
+  local scheme=$1 address=$2 urls=() codes
+  shift 2
+  while (($# > 0)) && [[ $1 != -- ]]; do urls+=(-o /dev/null "$scheme://$1") && shift; done
+  codes=$(curl -sk --path-as-is --max-time 10 --connect-to "::$address" -w '%{http_code} ' "${@:2}" "${urls[@]}")
   echo "${codes% }"
 }
 

@@ -34,9 +34,9 @@ add_secret() { # NAMESPACE/NAME CERTIFICATE_FILE KEY_FILE
   mv "$api/secrets.new" "$api/secrets"
 }
 
-add_pair() { # NAMESPACE/NAME HOSTS [ALGORITHM]
+add_pair() { # NAMESPACE/NAME HOSTS [ecdsa | BITS of RSA]
   local name=${1//\//-}
-  make_pair "$dir/$name" "$2" "${3:-ecdsa}"
+  if [[ ${3-} == [1-9]* ]]; then make_rsa_pair "$dir/$name" "$2" "$3"; else make_pair "$dir/$name" "$2" ecdsa; fi
   add_secret "$1" "$dir/$name.crt" "$dir/$name.key"
 }
 
@@ -66,14 +66,16 @@ fetch_all() { # [FOLDER]
     _ "$bin" "${1:-$dir/lists-read}"
 }
 
-# One pass, and nginx if it does not run yet.
+# One pass; nginx is started if it does not run yet.
 go_live() {
   fetch_all >"$dir/snapshot"
-  "$bin/route" <"$dir/snapshot" >"$dir/model.json"
-  "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >>"$dir/apply.log" 2>&1
+  if [[ -s $STATE_DIR/run/nginx.pid ]]; then
+    "$bin/route" <"$dir/snapshot" >"$dir/model.json"
+    "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >>"$dir/apply.log" 2>&1
+  else
+    serve_snapshot <"$dir/snapshot"
+  fi
   cp "$dir/snapshot" "$STATE_DIR/live/snapshot"
-  [[ -s $STATE_DIR/run/nginx.pid ]] || nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
-  wait_for 15 curl -sf "localhost:$ADMIN_PORT/healthz"
 }
 
 # --- the client
@@ -168,7 +170,7 @@ ROWS
 }
 
 @test "a host can have an RSA and an ECDSA certificate, and the client's choice counts" {
-  add_pair demo/rsa a.example rsa
+  add_pair demo/rsa a.example 2048
   add_pair demo/ecdsa a.example ecdsa
   ingresses_are <<'ROWS'
     demo/one {tls: [{hosts: ["a.example"], secretName: "rsa"}]}
@@ -202,7 +204,7 @@ ROWS
 
 @test "only the namespace whose host it is can give a certificate for it" {
   add_pair shop/stranger fruit.example,a.example ecdsa
-  add_pair demo/own a.example rsa
+  add_pair demo/own a.example 2048
   ingresses_are <<'ROWS'
     # fruit.example has rules of demo/fruit, without TLS; of a.example the older wish counts
     demo/one {tls: [{hosts: ["a.example"], secretName: "own"}]}
@@ -268,8 +270,9 @@ ROWS
 
 @test "what a certificate says of itself cannot be taken for what openssl says of it" {
   tab=$'\t'
-  openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj "/O=subject=subject=/CN=Public Key Algorithm: zzz Public-Key: (9 bit" \
-    -addext "subjectAltName=DNS:a.example${tab}x${tab}routines:x:evil" -keyout "$dir/odd.key" -out "$dir/odd.crt" 2>/dev/null
+  make_rsa_pair "$dir/odd" a.example 2048
+  openssl req -x509 -key "$dir/odd.key" -days 1 -subj "/O=subject=subject=/CN=Public Key Algorithm: zzz Public-Key: (9 bit" \
+    -addext "subjectAltName=DNS:a.example${tab}x${tab}routines:x:evil" -out "$dir/odd.crt" 2>/dev/null
   add_secret demo/odd "$dir/odd.crt" "$dir/odd.key"
   add_pair demo/other b.example
   add_secret demo/forged "$dir/odd.crt" "$dir/demo-other.key"
@@ -369,7 +372,8 @@ demo/traditional PrivateKeyEncrypted" "$(<"$dir/certificates")"
 }
 
 @test "private keys in each usual form are served" {
-  openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$dir/rsa" 2>/dev/null
+  make_rsa_pair "$dir/any" any.example 2048
+  mv "$dir/any.key" "$dir/rsa"
   openssl pkey -in "$dir/rsa" -traditional -out "$dir/rsa-traditional"
   for curve in P-256 P-384 P-521; do
     openssl genpkey -algorithm EC -pkeyopt "ec_paramgen_curve:$curve" -out "$dir/$curve"
@@ -391,7 +395,7 @@ demo/traditional PrivateKeyEncrypted" "$(<"$dir/certificates")"
 }
 
 @test "a chain of ten certificates with RSA 4096 and 60 KiB is within what openssl and nginx may take" {
-  make_pair "$dir/leaf" "$(printf 'name-%03d.some.longer.domain.example,' {1..300})a.example" rsa:4096
+  make_rsa_pair "$dir/leaf" "$(printf 'name-%03d.some.longer.domain.example,' {1..300})a.example" 4096
   openssl req -x509 -key "$dir/leaf.key" -days 1 -subj /CN=authority -addext "nsComment=$(printf 'x%.0s' {1..1800})" -out "$dir/authority.crt"
   { cat "$dir/leaf.crt" && for _ in {1..9}; do cat "$dir/authority.crt"; done; } >"$dir/chain"
   (($(cat "$dir/chain" "$dir/leaf.key" | wc -c) > 55 * 1024))
@@ -623,6 +627,7 @@ ROWS
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "one"}]}'
   watch_openssl 'if [[ $1 == x509 && $* != *-subject* ]]; then sleep 2; fi'
   start_controller DOORBELL=off POLL_SECONDS=3
+  be_the_proxy
   assert_equal demo-one "$(certificate_for a.example)"
   make_pair "$dir/next" a.example ecdsa
   add_secret demo/one "$dir/next.crt" "$dir/next.key"
@@ -667,8 +672,8 @@ shows_certificate() { # SUBJECT HOST
   add_pair demo/good good.example
   openssl x509 -in "$dir/demo-good.crt" -signkey "$dir/demo-good.key" -days -1 -out "$dir/expired.crt" 2>/dev/null
   add_secret demo/expired "$dir/expired.crt" "$dir/demo-good.key"
-  add_pair demo/short short.example rsa:1024
-  add_pair demo/other other.example rsa
+  add_pair demo/short short.example 1024
+  add_pair demo/other other.example 2048
   add_secret demo/mismatched "$dir/demo-good.crt" "$dir/demo-other.key"
   add_secret demo/garbage <(echo garbage) "$dir/demo-good.key"
   add_secret demo/keyless "$dir/demo-good.crt" <(echo garbage)
