@@ -7,17 +7,16 @@ note_lines_of_tests_only() {
 }
 
 # Runs COMMAND until it succeeds; fails, and says what it waited for, after SECONDS, or three times as many if other
-# tests use the CPUs (SLOWER). It looks more and more rarely, so that long waits leave these to others.
+# tests use the CPUs (SLOWER). After two seconds it looks more rarely, so that long waits leave these to others.
 wait_for() { # SECONDS COMMAND...
   local patience=$(($1 * (${SLOWER:-1} > 1 ? 3 : 1)))
-  local deadline=$((SECONDS + patience)) pause=0.02
+  local deadline=$((SECONDS + patience)) rarely=$((SECONDS + 2))
   until "${@:2}" >/dev/null 2>&1; do
     if ((SECONDS >= deadline)); then
       printf 'waited %s s in vain for: %s\n' "$patience" "${*:2}" >&2
       return 1
     fi
-    sleep "$pause"
-    case $pause in 0.02) pause=0.05 ;; 0.05) pause=0.1 ;; *) pause=0.2 ;; esac
+    if ((SECONDS < rarely)); then sleep 0.05; else sleep 0.2; fi
   done
 }
 

@@ -400,8 +400,9 @@ look_often() {
   sed -i 's/^def seconds_before_asked_again: [0-9]*;/def seconds_before_asked_again: 0;/' "$bin/lib/secrets.jq"
 }
 
+# (The first pass would start seven kubectl.)
 start_controller() { # [NAME=VALUE...]
-  [[ -e $dir/quick ]] || use_quick_kubectl # the first pass would start seven of the real one
+  [[ -e $dir/quick ]] || use_quick_kubectl
   "${by_clock[@]}" env DRAIN_SECONDS=0 POLL_SECONDS=0.3 "$@" "$bin/ingress-controller" >>"$dir/controller.log" 2>&1 3>&- &
   controller=$!
   wait_for 30 ready
