@@ -71,7 +71,7 @@ free_port() {
 # Builds test/go/NAME and prints where the program is. It is kept until its source changes: to link it takes Go a second.
 go_program() { # NAME
   local source=${BASH_SOURCE[0]%/*}/go/$1 folder=${XDG_CACHE_HOME:-$HOME/.cache}/bash-ingress/test-programs sum program
-  sum=$(cat "$source"/*.go "$source"/go.* | sha256sum)
+  sum=$(cat "$source"/*.go "$source"/../go.{mod,sum} | sha256sum)
   program=$folder/$1-${sum:0:12}
   if [[ ! -x $program ]]; then
     mkdir -p "$folder"

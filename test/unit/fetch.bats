@@ -185,36 +185,42 @@ digests_made() {
 
 @test "an empty answer is an error" {
   start_api rules
+  use_quick_kubectl
   : >"$api/services"
   assert_fails 'the answer is no Service'
 }
 
 @test "a page of HTML is an error, and is told in one line of plain text" {
   start_api rules
+  use_quick_kubectl
   printf '<html>\e]2;Please log in</html>\n' >"$api/services"
   assert_fails 'cannot read services: the answer is no ServiceList: <html>?]2;Please log in</html>?'
 }
 
 @test "a list of IngressClasses that was cut is an error, and takes no route away" {
   start_api rules
+  use_quick_kubectl
   sed -i 's/}}]}$/]}/' "$api/ingressclasses" # the last item is not whole, the end of the list is there
   assert_fails 'cannot use ingresses: '
 }
 
 @test "an item that was cut is not taken for one that is nested too deeply, whatever it says" {
   start_api rules '.services.items[-1].metadata.annotations = {depth: "Exceeds depth limit", a: [{b: 1}]}'
+  use_quick_kubectl
   sed -i 's/"Exceeds depth limit".*/"Exceeds depth limit"]}/' "$api/services"
   assert_fails 'cannot use services: '
 }
 
 @test "two documents in one answer are an error" {
   start_api rules
+  use_quick_kubectl
   cat "$api/services" "$api/services" >"$api/two" && mv "$api/two" "$api/services"
   assert_fails 'cannot use services: '
 }
 
 @test "a list of another kind, without items, without resourceVersion or with more pages is an error, also when another list is known" {
   start_api rules
+  use_quick_kubectl
   be_the_proxy # but a fetch without a folder has a kubectl of its own
   "$bin/fetch" "$dir/known" >"$dir/first"
   for folder in '' "$dir/known"; do
