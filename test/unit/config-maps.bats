@@ -49,7 +49,10 @@ known_of() { # NAME
 demo/one {"custom-headers": "there"}
 demo/two {"custom-headers": "demo/missing"}
 ROWS
-  for _ in 1 2 3; do fetch_all >"$dir/snapshot"; done
+  for _ in 1 2 3; do
+    fetch_all >"$dir/snapshot"
+    sed -i "s/^[0-9]*/$(cut -d. -f1 /proc/uptime)/" "$STATE_DIR/keys/times" # as if that had been just now
+  done
   assert_equal '{"headers":{"X-A":"1"}}' "$(known_of there)"
   assert_equal "\
 3 GET /api/v1/namespaces/demo/configmaps/there
