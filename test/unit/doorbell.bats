@@ -94,10 +94,12 @@ watched_twice() {
   start_api rules
   start_proxy
   stub kubectl 'exit 1'
-  source "$bin/lead"
-  mkdir -p "$folder"
-  observe
-  assert_equal 'another 600' "$holder $duration"
+  ( # which sets a variable named proxy, too
+    source "$bin/lead"
+    mkdir -p "$folder"
+    observe
+    assert_equal 'another 600' "$holder $duration"
+  )
 }
 
 # Puts a program of that name before the real one.
