@@ -10,9 +10,10 @@ include "reachable"; # reachable, of_controllers
 include "items"; # key, each_item
 include "allow"; # is_port, is_ipv4, is_ipv6
 
-# input: an Endpoint / output: its valid addresses
-def addresses($type):
-  .addresses[]?
+# input: an Endpoint / output: its address, if it is valid. (Further ones mean nothing, and kube-proxy does not look at
+# them either: see Endpoint.addresses in discovery.k8s.io/v1.)
+def address($type):
+  .addresses[0]? // empty
   | if $type == "IPv4" and is_ipv4 then .
     elif $type == "IPv6" and is_ipv6 then "[\(.)]"
     else empty end;
@@ -27,9 +28,9 @@ def digest:
         | {
             ports: ([.ports[]? | select(.port | is_port) | {(.name // ""): .port}] | add // {}),
             # an endpoint without this condition counts as ready (EndpointConditions in discovery.k8s.io/v1)
-            ready: [.endpoints[]? | select(.conditions.ready != false) | addresses($type)],
+            ready: [.endpoints[]? | select(.conditions.ready != false) | address($type)],
             # pods that are ending but still serve are used only if none is ready, as kube-proxy does
-            ending: [.endpoints[]? | select(.conditions.ready == false and .conditions.serving == true and .conditions.terminating == true) | addresses($type)]
+            ending: [.endpoints[]? | select(.conditions.ready == false and .conditions.serving == true and .conditions.terminating == true) | address($type)]
           }
       end;
 

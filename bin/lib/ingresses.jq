@@ -11,6 +11,7 @@
 #          uses: [feature],                                                        what its annotations need (annotations.jq)
 #          claims: [{host, path, pathType, redirect: true or "with TLS" (tls.jq), service: "namespace/name", port: number or name}
 #                 | {host, path, pathType, redirect: true, status, reason, message}       nginx itself answers, with this error
+#                 | {..., weighed: {steps, head}}                                         a regular expression, and what it costs
 #                 | {host, path: "/", pathType: "Default"}                                no default backend: a 404
 #                 | {host, path, pathType: "Refused"}],                                   served by nobody (shut.jq)
 #          tls: [{hosts, secretName}], problems: [{reason, message}]}
@@ -23,7 +24,7 @@ include "classes"; # our_classes, default_is_ours, is_ours
 include "annotations"; # asked, asks_for_expressions, backend_protocol, redirected_hosts, redirection, asks_with_http, shared_with, sharing_problems
 include "expressions"; # expression
 include "networks"; # for jq 1.8.2
-include "limits"; # limits, within_limits
+include "limits"; # limits, for_expressions, within_limits
 include "shut"; # certain, protects, counting (the claims without what is only a problem)
 include "ownership"; # for jq 1.8.2
 include "items"; # key, read_item, each_item
@@ -49,9 +50,10 @@ def backend($namespace; $closed):
 def path_and_type($expressions):
   (.path // "" | if . == "" then "/" else . end) as $path
   | ($expressions and .pathType != "Exact") as $expression
-  | [$path | if $expression then expression.why // empty else path_refusal end] as $refused
+  | (if $expression then $path | expression else {} end) as $weighed
+  | [if $expression then $weighed.why // empty else $path | path_refusal end] as $refused
   | if $refused != [] then problem("PathRefused"; "the path \($path | quoted) \($refused[0])") + {path: ($path | certain($expression)), pathType: "Refused"}
-    elif $expression then {$path, pathType: "RegularExpression"}
+    elif $expression then {$path, pathType: "RegularExpression", weighed: ($weighed | {steps, head})}
     elif .pathType == "Exact" then {$path, pathType: "Exact"}
     else # Prefix, and ImplementationSpecific likewise; a trailing slash means nothing there
       {path: ($path | if . == "/" then . else rtrimstr("/") end), pathType: "Prefix"}
@@ -90,10 +92,12 @@ def default_claims($hosts; $redirected; $closed):
 
 # input: an Ingress / output: its digest
 def digest($limits):
-  within_limits($limits) | asked($policy) as $asked
+  asked($policy) as $asked
+  | ($asked | asks_for_expressions) as $expressions
+  | within_limits($limits | if $expressions then for_expressions else . end)
   | (if $asked.closed then {} else redirected_hosts($asked.set; $ssl_redirect) end) as $redirected
   | rule_hosts as $hosts
-  | [rule_claims($hosts; $redirected; $asked.closed; $asked | asks_for_expressions), default_claims($hosts; $redirected; $asked.closed)] as $claims
+  | [rule_claims($hosts; $redirected; $asked.closed; $expressions), default_claims($hosts; $redirected; $asked.closed)] as $claims
   | {
       ingress: key,
       created: (.metadata.creationTimestamp // ""),

@@ -8,19 +8,23 @@
 # Prints a line for each item: COMMAND's digest, or the remembered one if the item is unchanged. (In the file "found", an
 # empty line stands for a new item.)
 only_new_items() { # COMMAND... <ITEMS
-  local known=$folder/known
+  local known=$folder/known status=0
   if ! is_long; then
-    : >"$known" # the IngressClasses may be others when it is long again
+    : >"$known"
     "$@"
     return
   fi
-  ! has_changed ingressclasses || : >"$known"
+  know_classes
   : >"$folder/new-items"
   tee "$folder/items" | awk -F '\t' -v new="$folder/new-items" '
     FILENAME != "-" { known[$1] = $2; next }
     $0 in known { print known[$0]; next }
     { print ""; print >new }' "$known" - >"$folder/found"
-  "$@" <"$folder/new-items" >"$folder/new-digests"
+  "$@" <"$folder/new-items" >"$folder/new-digests" || status=$?
+  if ((status > 0)); then
+    keep_progress
+    return "$status"
+  fi
   awk -v new="$folder/new-digests" '
     $0 == "" && (getline <new) <= 0 { missing = 1; exit }
     { print }
@@ -28,9 +32,23 @@ only_new_items() { # COMMAND... <ITEMS
   paste "$folder/items" "$folder/digests" >"$known" # no line of JSON has a tab in it
 }
 
+# A digest also depends on the IngressClasses: what is known counts while these are as they were.
+know_classes() {
+  cmp -s "$folder/classes" "$folder/known-classes" && return
+  : >"$known"
+  cp "$folder/classes" "$folder/known-classes"
+}
+
+# If COMMAND was ended because it took too long, the next pass goes on where it was. (Its last line may be cut.)
+keep_progress() {
+  local finished
+  finished=$(wc -l <"$folder/new-digests")
+  paste <(head -n "$finished" "$folder/new-items") <(head -n "$finished" "$folder/new-digests") >>"$known"
+}
+
 # For a short list, all that takes longer than it saves. Long is a list of many Ingresses, or with one that has thousands
 # of hosts. (At the end of the file, read fails. What is digested only once is not remembered.)
 is_long() {
   local start
-  [[ -e $folder/digest/ingresses ]] && read -r -N 50000 start <"$folder/new/ingresses"
+  read -r -N 50000 start <"$folder/new/ingresses"
 }

@@ -70,6 +70,7 @@ feed() { # NAME <INPUT
   kill "$!" 2>/dev/null || true # it has ended, as a rule
   [[ ! -s $waiting/$1.errors ]] || cat "$waiting/$1.errors" >&2
   read -r status <"$waiting/$1.status" || log "what was prepared for $1.jq ended without a status"
+  [[ $status != 152 ]] || log "$1.jq took more than $step_cpu_seconds s of CPU time"
   return "${status:-1}"
 }
 

@@ -128,7 +128,7 @@ EXPRESSIONS
   assert_equal '414 404' "$(status one.example "/${long::200}") $(status one.example "/${long::80}")"
   assert_equal blue "$(who_answers one.example /x/below)"
   assert_contains "$(problems)" 'PathRefused: e2e/tail: the path "/.*.*[a]{99}[a]{99}[a]{99}[a]{99}[b0]" is a regular expression that could take too long'
-  assert_contains "$(problems)" 'a... has more than 100 parts'
+  assert_contains "$(problems)" 'a... has more than 64 parts'
   assert_equal '414 404' "$(statuses "two.example/$long" "two.example/${long::900}")"
   assert_equal 'red blue' "$(who_answers three.example "/$long.jpeg") $(who_answers three.example "/$long/items/pear/7")"
   assert_equal '414 404' "$(statuses "four.example/${long::300}" "four.example/${long::60}")" # together they may cost no more than one

@@ -92,6 +92,23 @@ digests_made() {
   diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
 }
 
+@test "a digest of many Ingresses that takes too long fails its pass, and the next one goes on where it was" {
+  start_api rules '.ingresses.items |= [range(150) as $i | .[$i % length] | .metadata.name += "-\($i)"]'
+  be_the_proxy
+  mkdir "$dir/known" "$dir/slow"
+  # shellcheck disable=SC2016 # the dollar signs are for the program
+  printf '#!/bin/bash\n[[ $* != *ingresses.jq* ]] || { %s "$@" | head -c 30000; kill -XCPU $$; }\nexec %s "$@"\n' "$(command -v jq)" "$(command -v jq)" >"$dir/slow/jq"
+  chmod +x "$dir/slow/jq"
+  PATH=$dir/slow:$PATH run "$bin/fetch" "$dir/known"
+  assert_equal 1 "$status"
+  refute_contains "$output" 'the list is cut'
+  assert_contains "$output" 'CPU time limit exceeded'
+  "$bin/fetch" "$dir/known" >"$dir/new"
+  known=$((150 - $(wc -l <"$dir/known/new-items")))
+  ((known > 10 && known < 140))
+  diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
+}
+
 @test "only the status of an Ingress being new, the snapshot is as before" {
   start_api rules
   be_the_proxy

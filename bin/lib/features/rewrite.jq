@@ -50,7 +50,8 @@ def with_rewrite($options):
     else .
     end;
 
-# input: [location] / output: the longest path for which all their expressions together are not too expensive
+# input: [location] / output: the longest path for which all their expressions together are not too expensive. (The digest
+# has weighed them.)
 def longest: [.[].weighed.steps[]] | longest_path;
 
 # input: [location] of a server / output: a location for paths that are too long for the owner's expressions
@@ -82,8 +83,7 @@ def model:
   .options as $options
   | .servers |= map(
       if any(.locations[]; .pathType == "RegularExpression") then
-        .locations |= map(if .pathType == "RegularExpression" then .weighed = (.path | weighed) else . end)
-        | any(.locations[]; .guest) as $guests
+        any(.locations[]; .guest) as $guests
         | .lines += [.locations | too_long]
         | .locations |= (map(with_head($guests)) | map(select(is_exact_folder)) + (map(select(is_exact_folder | not)) | if $guests then with_guests else . end))
       else .
