@@ -142,7 +142,7 @@ long:$(sha "$long")"
   assert_equal '200 401 403 401 403 200' "$(statuses any-{in,out,denied,free,address,alone}.example/ -- -u apr1:wrong)"
   assert_equal '401 403 403 401 403 200' "$(statuses all-{in,out,denied,free,address,alone}.example/)"
   assert_equal '200 403 403 200 403 200' "$(statuses all-{in,out,denied,free,address,alone}.example/ -- -u apr1:secret)"
-  assert_equal '403 503 503 503' "$(statuses {default,missing,wrong,url}.example/ -- -u apr1:secret)"
+  assert_equal '403 503 503 500' "$(statuses {default,missing,wrong,url}.example/ -- -u apr1:secret)"
   assert_equal 'Basic realm="Authentication Required"' "$(header WWW-Authenticate any-out.example /)"
 }
 

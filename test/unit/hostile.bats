@@ -106,6 +106,7 @@ statuses() { # PATH   <HOSTS
   echo 'the canary' >"$canary"
   jq --arg file "$canary" -f "$BATS_TEST_DIRNAME/tables/cves.jq" "$fixtures/rules/lists.json" >"$dir/snapshot.json"
   serve_lists <"$dir/snapshot.json"
+  our_directives+=(error_page proxy_intercept_errors) # of custom-http-errors without default-backend, with codes alone
   assert_only_our_own
   assert_equal "$(jq -r '.cves[] | "\(.ingress) \(.reason)"' "$dir/snapshot.json" | grep -v null | sort -u)" \
     "$(jq -r '.problems[] | select(.ingress // "" | startswith("demo/cve-")) | "\(.ingress) \(.reason)"' "$dir/model.json" | sort -u)"
