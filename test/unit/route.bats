@@ -37,11 +37,16 @@ golden() { # FIXTURE
     assert_json '.upstreams[] | select(.name == "cherry.demo.80").endpoints' '["[fd00::1]:8080"]'
 }
 
+@test "of several addresses of one endpoint, the first counts, as for kube-proxy" {
+  model rules '.endpointSlices.items[3].endpoints[0].addresses = ["1.2.3.4", "1.2.3.5"]' |
+    assert_json '.upstreams[] | select(.name == "cherry.demo.80").endpoints' '["1.2.3.4:8080"]'
+}
+
 @test "an address that is none is left out" {
-  model rules '.endpointSlices.items[3].endpoints[0].addresses = ["1.2.3.4; evil", "300.1.1.1", "name.example", "1.2.3.4"]' |
+  model rules '.endpointSlices.items[3].endpoints |= [.[0] as $endpoint | $endpoint + {addresses: (("1.2.3.4; evil", "300.1.1.1", "name.example", "1.2.3.4") | [.])}]' |
     assert_json '.upstreams[] | select(.name == "cherry.demo.80").endpoints' '["1.2.3.4:8080"]'
   model rules '.endpointSlices.items[3] |= (.addressType = "IPv6"
-    | .endpoints[0].addresses = [":::::", ":", "::1::", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "12345::", "fe80::1%eth0", "::", "1:2:3:4:5:6:7:8"])' |
+    | .endpoints |= [.[0] as $endpoint | $endpoint + {addresses: ((":::::", ":", "::1::", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "12345::", "fe80::1%eth0", "::", "1:2:3:4:5:6:7:8") | [.])}])' |
     assert_json '.upstreams[] | select(.name == "cherry.demo.80").endpoints' '["[1:2:3:4:5:6:7:8]:8080","[::]:8080"]'
 }
 
