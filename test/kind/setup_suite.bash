@@ -36,8 +36,8 @@ lose_patience() {
 
 interrupt_demo_when() { # COMMAND   succeeds
   local demo log=$BATS_RUN_TMPDIR/interrupted.log
-  set -m # a process group of its own, as at a prompt, for Ctrl-C
-  "$root/test/demo/demo" up >"$log" 2>&1 3>&- &
+  set -m # a process group of its own, as at a prompt, for Ctrl-C, which what runs the tests may ignore
+  env --default-signal=INT "$root/test/demo/demo" up >"$log" 2>&1 3>&- &
   demo=$!
   set +m
   wait_for 180 "$1" || { cat "$log" && return 1; }
