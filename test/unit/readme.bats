@@ -80,6 +80,11 @@ headings() { # PAGE
   sed -nE 's/^#+ //p' "$1" | tr '[:upper:] ' '[:lower:]-' | sed 's/[^a-z0-9_-]//g; s/^/#/'
 }
 
+@test "what is read first, the mechanism, has at most 650 lines of code" {
+  local level_1=(bin/{loop,fetch,route,render,apply} bin/lib/{ingresses,services,endpointslices,route}.jq templates/nginx.{jq,conf.template})
+  (($(cat "${level_1[@]}" | grep -vcE '^\s*(#|$)') <= 650))
+}
+
 @test "the README is one sitting: 2,600 words at most" {
   (($(wc -w <README.md) <= 2600))
 }
