@@ -29,7 +29,7 @@ jq() { # ARGUMENT...
 
 # If what an object comes to takes too much memory, it is jq that ends, and not nginx.
 run_jq() ( # ARGUMENT...
-  ulimit -S -v "$jq_memory"
+  ulimit -S -v "$jq_memory" 2>/dev/null || true # there are narrower bounds already
   exec jq "$@"
 )
 
@@ -62,7 +62,7 @@ read_files() { # ARGUMENT...
 }
 
 # Hands the input on to the one that waits, and prints what it prints. The end of the output comes when it has
-# ended, however it did; if it never opened its input, who writes there would wait for ever.
+# ended, however it did; if it never opened its input, the `cat` that writes there would wait for ever.
 feed() { # NAME <INPUT
   local status=''
   cat <&0 >"$waiting/$1.in" &

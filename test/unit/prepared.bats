@@ -47,6 +47,14 @@ waits() {
   done
 }
 
+@test "where the memory is bounded already, by less than the pod's half, jq works within that" {
+  source "$bin/loop"
+  ulimit -v 1000000
+  jq_memory=2000000
+  jq -n 1 >"$dir/one" # not in $(...), where `set -e` would not count
+  assert_equal 1 "$(<"$dir/one")"
+}
+
 @test "its failure and what it complains of are jq's" {
   source "$bin/loop"
   prepare_program
