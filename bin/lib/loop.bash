@@ -13,10 +13,11 @@ prepare_loop() {
   mkdir -p "$STATE_DIR/run" "$admin"
   rm -rf "$next/lists" # of a loop that was killed
   make_room_for_prepared
-  jq_memory=$(half_of_memory)
+  half_of_memory=$(find_half_of_memory)
   exec {bell}<>"$STATE_DIR/run/bell"
   hash=$(served_hash)
   nginx_version=$(find_nginx_version)
+  made_frame=$(program=render && frame)
   [[ $DOORBELL == on ]] || pause=0.1
 }
 
@@ -109,7 +110,6 @@ tell_success() {
 tell_failure() {
   local said step
   step=$(<"$next/step") || step=fetch
-  [[ $step != @(route|render) ]] || step='route or render' # they run at the same time
   failed_polls=$((failed_polls + 1)) failed_in_a_row=$((failed_in_a_row + 1)) pause=1
   [[ $step != apply ]] || failed_reloads=$((failed_reloads + 1))
   back_off=$((back_off == 0 ? 1 : back_off < 16 ? back_off * 2 : 30))
