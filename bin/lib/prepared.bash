@@ -29,7 +29,7 @@ jq() { # ARGUMENT...
 
 # If what an object comes to takes too much memory, it is jq that ends, and not nginx.
 run_jq() ( # ARGUMENT...
-  ulimit -S -v "$jq_memory" 2>/dev/null || true # there are narrower bounds already
+  ulimit -S -v "${half_of_memory:-unlimited}" 2>/dev/null || true # there are narrower bounds already
   exec jq "$@"
 )
 
@@ -62,15 +62,16 @@ read_files() { # ARGUMENT...
 }
 
 # Hands the input on to the one that waits, and prints what it prints. The end of the output comes when it has
-# ended, however it did; if it never opened its input, the `cat` that writes there would wait for ever.
+# ended, however it did; if it never opened its input, the `copy` that writes there would wait for ever.
 feed() { # NAME <INPUT
-  local status=''
-  cat <&0 >"$waiting/$1.in" &
-  cat <&"${outputs[$1]}"
+  local status='' copied=0
+  copy exec <&0 >"$waiting/$1.in" &
+  copy <&"${outputs[$1]}" || copied=$?
   kill "$!" 2>/dev/null || true # it has ended, as a rule
   [[ ! -s $waiting/$1.errors ]] || cat "$waiting/$1.errors" >&2
   read -r status <"$waiting/$1.status" || log "what was prepared for $1.jq ended without a status"
   [[ $status != 152 ]] || log "$1.jq took more than $step_cpu_seconds s of CPU time"
+  ((copied == 0)) || return "$copied" # the disk is full
   return "${status:-1}"
 }
 
@@ -113,6 +114,5 @@ make_room_for_prepared() {
   for name in "${prepared[@]}"; do mkfifo "$waiting/$name.in"; done
 }
 
-jq_memory=unlimited                 # in KiB
 declare -A outputs=() files_then=() # of each that was started: a file descriptor to read from; what its files said
 prepared=(ingresses route nginx) waiting=''

@@ -157,7 +157,7 @@ cuts() { # BYTES NEAR RANDOM
 @test "a step that would take all memory fails its pass, and nothing else of the pod" {
   source "$bin/loop"
   use_files
-  jq_memory=100000
+  half_of_memory=100000
   fetch() { jq -n '[range(1e9)]'; }
   try pass
   ((status != 0))

@@ -50,7 +50,7 @@ waits() {
 @test "where the memory is bounded already, by less than the pod's half, jq works within that" {
   source "$bin/loop"
   ulimit -v 1000000
-  jq_memory=2000000
+  half_of_memory=2000000
   jq -n 1 >"$dir/one" # not in $(...), where `set -e` would not count
   assert_equal 1 "$(<"$dir/one")"
 }
