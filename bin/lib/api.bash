@@ -89,15 +89,11 @@ tell_refusal() {
   [[ ! $body =~ $refusal ]] || fail "Error from server (${BASH_REMATCH[3]}): ${BASH_REMATCH[1]//\\\"/\"}"
 }
 
-# Prints what is left of the answer.
+# Prints what is left of the answer. A read of start_reads becomes the `cat`, so that finish_reads can end it. (If a kubectl
+# fails in the middle of a list, its end is missing, which split_items sees.)
 rest_of_answer() {
-  if [[ -n $has_limit ]]; then
-    cat <&"$answer" &
-    copying=$!
-    wait "$copying" # which a signal can end, unlike a command in the foreground
-  else
-    timeout --foreground -k 1 "$READ_SECONDS" cat <&"$answer"
-  fi || return
+  if [[ -n $has_limit ]]; then copy exec <&"$answer" && exit || exit; fi
+  timeout --foreground -k 1 "$READ_SECONDS" cat <&"$answer" || return
   [[ -z $reader ]] || wait "$reader"
 }
 
@@ -176,7 +172,7 @@ fail() { # SENTENCE
 why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
   local cause
   case $1 in
-    124 | 137) cause="no answer within $READ_SECONDS s" ;; # timeout's own, and 128 + SIGKILL
+    124 | 137 | 143) cause="no answer within $READ_SECONDS s" ;; # timeout's own, and 128 + SIGKILL or SIGTERM
     *) cause=$(tail -n 1 "$2") ;;
   esac
   echo "${cause:-the read ended with status $1}"
@@ -184,35 +180,28 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
 
 # --- several lists at the same time, for fetch: folder and failed are its variables
 
-# Reads a list into a file of the folder. When it ends, it writes "NAME STATUS" into a pipe, for which one can wait
-# with a limit of time. So one limit does for all reads, without a `timeout` for each.
-start_read() { # NAME PATH
-  if [[ -z $ended ]]; then
-    exec {ended}<> <(:) # a pipe, open at both ends
-  fi
-  (
-    trap 'echo "$reading $?" >&"$ended"' EXIT
-    trap '[[ -z $copying ]] || kill "$copying"; exit 124' TERM
-    reading=$1 has_limit=yes # "name" is a local variable of the caller, and gone when the trap runs
-    read_items "$2" "${kinds[$1]}List"
-  ) 2>"$folder/error/$1" >"$folder/new/$1" &
-  reads[$1]=$!
+# Reads lists into files of the folder. All of them have the pipe "ended" open, and nobody writes into it: it ends when
+# the last of them has, for which one can wait with a limit of time. So there is no `timeout` for each.
+start_reads() { # NAME...
+  local name open
+  exec {open}<> <(:) && exec {ended}<"/dev/fd/$open"
+  for name; do
+    has_limit=yes read_items "${lists[$name]}" "${kinds[$name]}List" 2>"$folder/error/$name" >"$folder/new/$name" &
+    reads[$name]=$!
+  done
+  exec {open}>&-
 }
 
-# Waits for all that were started; ends with a sentence for each that failed.
+# Waits for all that were started; ends with a sentence for each that failed. (ask_proxy gives up first. read's status is
+# above 128 when the time is over.)
 finish_reads() {
-  local now end name status
-  local -A statuses=()
-  end=$(($(uptime) + READ_SECONDS + 1)) # ask_proxy gives up first
-  while take_time && ((${#statuses[@]} < ${#reads[@]} && now <= end)); do
-    if read -r -t 1 name status <&"$ended"; then statuses[$name]=$status; fi
-  done
+  local name status
+  read -r -t "$((READ_SECONDS + 1))" <&"$ended" || (($? <= 128)) || kill "${reads[@]}" 2>/dev/null || true # some have ended
   for name in "${!reads[@]}"; do
-    status=${statuses[$name]-124}
-    [[ -v statuses[$name] ]] || kill "${reads[$name]}" 2>/dev/null || true # it has just ended
+    status=0
+    wait "${reads[$name]}" || status=$?
     ((status == 0)) || failed+=("cannot read $name: $(why_read_failed "$status" "$folder/error/$name")")
   done
-  reads=()
   ((${#failed[@]} == 0)) || die 1 "${failed[@]}"
 }
 
@@ -223,5 +212,5 @@ declare -A lists=() kinds=([ingresses]=Ingress [services]=Service [endpointslice
 # shellcheck disable=SC2034 # the same
 names_secret='"(secretName|auth-secret|auth-tls-secret|proxy-ssl-secret)":"' names_config_map='"(custom-headers|auth-proxy-set-headers)":"'
 define_lists
-ended='' reading='' has_limit='' copying=''
+ended='' has_limit=''
 use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' answer='' reader='' status=''

@@ -23,6 +23,15 @@ need() { # TOOL...
     die 2 "these programs are missing: ${missing[*]}. Install them (Debian's packages: kubectl or kubernetes-client, jq, nginx, openssl, gettext-base, diffutils) and try again."
 }
 
+# Copies standard input, which is no binary data, to standard output. What is short takes no process; for what is long,
+# "copy exec" becomes the `cat`. (At the end of the input, read fails.)
+copy() { # [exec]
+  local text='' is_all=''
+  LC_ALL=C IFS= read -r -N 16384 text || is_all=yes
+  printf '%s' "$text" || return
+  [[ -n $is_all ]] || ${1-} cat
+}
+
 # A file that has this text already stays as it is: somebody may be reading it.
 write_if_new() { # FILE TEXT
   [[ -e $1 && $(<"$1") == "$2" ]] || printf '%s\n' "$2" >"$1"

@@ -8,7 +8,7 @@
 # they would fail: what it protects is never open. The names of jq have "_" where those of files have "-".)
 choose_features() { # <SNAPSHOT
   local uses file name unused=-
-  uses=$(grep -o '"uses":\["[^]]*' | sort -u) || true # none
+  uses=$(grep -o '"uses":\["[^]]*') && uses=$(sort -u <<<"$uses") || true # none
   [[ ! -e $features_in_use/uses || $uses != "$(<"$features_in_use/uses")" ]] || return 0
   for file in "$bin"/lib/features/*.jq; do
     name=${file##*/} name=${name%.jq}

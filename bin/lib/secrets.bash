@@ -8,7 +8,7 @@
 
 # A new digest of the Ingresses may name other Secrets or ConfigMaps. The file is empty if none of them names one.
 note_wanted_secrets() {
-  rm -f "$folder/listed"
+  : >"$folder/listed"
   grep -m 1 -oE "$names_secret|$names_config_map" "$folder/digest/ingresses" >"$folder/wanted-secrets" ||
     (($? == 1)) # which means that there is none
 }
@@ -20,7 +20,7 @@ digest_secrets() {
     return
   fi
   take_time
-  [[ -e $folder/listed ]] || is_asked=yes
+  [[ -s $folder/listed ]] || is_asked=yes
   list_secrets
   if look_is_due; then
     look
