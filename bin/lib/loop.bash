@@ -139,10 +139,11 @@ stay_in_step() {
   [[ $status == 0 ]] || pause=1
 }
 
-# Soon after a reload, and again while there is something to prune.
+# Soon after a reload, and again while there is something to prune. (Each key of a Secret has a "-" in its name, default.pem
+# has none.)
 prune_keys() {
   [[ -n $prune_at ]] && ((now >= prune_at)) || return 0
-  "$bin/prune-keys" || return 0 # and again in the next pass
+  ! compgen -G "$STATE_DIR/keys/*-*" >/dev/null || "$bin/prune-keys" || return 0 # and again in the next pass
   prune_at=''
   [[ ! -s $STATE_DIR/keys/unused ]] || prune_at=$(($(uptime) + CLIENT_HEADER_TIMEOUT))
 }
