@@ -92,7 +92,10 @@ tell_refusal() {
 # Prints what is left of the answer. A read of start_reads becomes the `cat`, so that finish_reads can end it. (If a kubectl
 # fails in the middle of a list, its end is missing, which split_items sees.)
 rest_of_answer() {
-  if [[ -n $has_limit ]]; then copy exec <&"$answer" && exit || exit; fi
+  if [[ -n $has_limit ]]; then
+    copy exec <&"$answer"
+    exit
+  fi
   timeout --foreground -k 1 "$READ_SECONDS" cat <&"$answer" || return
   [[ -z $reader ]] || wait "$reader"
 }
@@ -192,11 +195,10 @@ start_reads() { # NAME...
   exec {open}>&-
 }
 
-# Waits for all that were started; ends with a sentence for each that failed. (ask_proxy gives up first. read's status is
-# above 128 when the time is over.)
+# Waits for all that were started; ends with a sentence for each that failed. (ask_proxy gives up first.)
 finish_reads() {
-  local name status
-  read -r -t "$((READ_SECONDS + 1))" <&"$ended" || (($? <= 128)) || kill "${reads[@]}" 2>/dev/null || true # some have ended
+  local name status said
+  read_to_end "$ended" "$((READ_SECONDS + 1))" || kill "${reads[@]}" 2>/dev/null || true # some have ended
   for name in "${!reads[@]}"; do
     status=0
     wait "${reads[$name]}" || status=$?

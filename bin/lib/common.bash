@@ -32,6 +32,23 @@ copy() { # [exec]
   [[ -n $is_all ]] || ${1-} cat
 }
 
+# Sets said to what comes from DESCRIPTOR until its end. Fails if that takes more than SECONDS. It takes no process, unlike
+# `timeout`. (read's status is above 128 when the time is over; and when the wall clock jumps forward.)
+read_to_end() { # DESCRIPTOR SECONDS
+  local part now end status
+  said=''
+  take_time
+  end=$((now + $2))
+  while true; do
+    status=0
+    read -r -d '' -t "$2" part <&"$1" || status=$?
+    said+=$part
+    ((status > 128)) || return 0
+    take_time
+    ((now < end)) || return 1
+  done
+}
+
 # A file that has this text already stays as it is: somebody may be reading it.
 write_if_new() { # FILE TEXT
   [[ -e $1 && $(<"$1") == "$2" ]] || printf '%s\n' "$2" >"$1"

@@ -5,22 +5,14 @@
 #         $accounts: [{"namespace": ACCOUNT, ...}], or []: what the last call printed
 # output: {"namespace": ACCOUNT, ...} in a line, of those that owe something; then the snapshot to route
 #
-# Each change of a namespace that goes live costs it 5 s, which it owes from then on; time pays them off. While it owes
-# too much, its lines stay as they are live, but for one change every 5 s. So a namespace may change something every
-# 5 s for ever, and 40 times at once now and then.
-#
-#   ACCOUNT  {paid: when it will owe nothing, changed: when its last change went live, held: since when its changes wait}
-#
+# lib/accounts.jq says what a change costs, and who owes too much.
 # Only what an Ingress of ours can use counts: other Services may change as often as they like, for they cause no reload.
 
-def cost: 5;
-def most_to_owe: 40 * cost;
+include "accounts"; # cost, most_to_owe, namespace, owes, charge, settled
+
 def most_told: 10; # Ingresses of a namespace that are told
 
 # --- lines and namespaces
-
-# input: a line / output: its namespace; none for a line that has to go live at once
-def namespace: .slice // .service // .ingress // .certificate // .problem.namespace | values | split("/")[0];
 
 # input: [line] / output: {"namespace": [line of it], ...}
 def by_namespace: map(select(namespace)) | group_by(namespace) | map({(.[0] | namespace): .}) | add // {};
@@ -55,26 +47,17 @@ def without_gone($wanted):
 
 # --- what a namespace may change
 
-# input: an ACCOUNT, or null / output: the seconds it owes
-def owes: [(.paid // 0) - $now, 0] | max;
-
-# input: an ACCOUNT, or null / output: the same after one change more has gone live
-def charge: . + {paid: ($now + owes + cost)};
-
 # input: an ACCOUNT, or null / output: {lines: what goes live of the namespace, account}
 #
 # There is a limit for removed pods, too: or a hundred that come together every 5 s could go one by one.
 def decide($was; $wanted; $services):
   def differs($lines): ($lines | that_count($services)) != ($was | that_count($services));
   if differs($wanted) | not then {lines: $wanted, account: .}
-  elif owes + cost <= most_to_owe or $now - .changed >= cost then {lines: $wanted, account: (charge + {changed: $now})}
+  elif owes($now) + cost <= most_to_owe or $now - .changed >= cost then {lines: $wanted, account: (charge($now) + {changed: $now})}
   else
-    (if owes + cost <= 2 * most_to_owe then $was | without_gone($wanted) else $was end) as $lines
-    | {$lines, account: ((if differs($lines) then charge else . end) | .held //= $now)}
+    (if owes($now) + cost <= 2 * most_to_owe then $was | without_gone($wanted) else $was end) as $lines
+    | {$lines, account: ((if differs($lines) then charge($now) else . end) | .held //= $now)}
   end;
-
-# input: {"namespace": ACCOUNT, ...} / output: the same without debts that are paid; and who has paid half is held back no more
-def settled: with_entries(select(.value and (.value | owes > 0)) | if .value | owes < most_to_owe / 2 then del(.value.held) else . end);
 
 # --- all of it
 
@@ -91,7 +74,7 @@ def problems($namespace):
 | ($live | by_namespace) as $was
 | ([$wanted + $was | keys[] | {(.): (. as $namespace | $accounts[0][.] // null
     | decide($was[$namespace] // []; $wanted[$namespace] // []; $services))}] | add // {}) as $decided
-| ($decided | map_values(.account) | settled) as $accounts
+| ($decided | map_values(.account) | settled($now)) as $accounts
 | $accounts,
   ( [ ($lines[] | select([namespace] == [])),
       $decided[].lines[],

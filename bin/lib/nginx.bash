@@ -25,22 +25,21 @@ nginx_runs() {
   [[ -s $STATE_DIR/run/nginx.pid ]] && read -r master <"$STATE_DIR/run/nginx.pid" && kill -0 "$master" 2>/dev/null
 }
 
-# nginx's test, within bounds, since tenants wrote what it reads. If it fails, sets complaint to what it says. (A
-# configuration for 5,000 hosts takes nginx 1.22 and 1.30 0.6 s, and 400 MiB of address space. Whether it takes too long is
-# seen without a `timeout`, which takes longer to start than nginx to read a small one: read's status is above 128 then.)
+# nginx's test, within bounds, since tenants wrote what it reads. Sets complaint to what it says. (A configuration
+# for 5,000 hosts takes nginx 1.22 and 1.30 0.6 s, and 400 MiB of address space.)
 pass_nginx_test() { # NGINX_CONF
-  local said late='' status=0
-  exec {said}< <(
+  local said='' output late='' status=0
+  exec {output}< <(
     ulimit -S -c 0 -t "$test_cpu_seconds" -v "${half_of_memory:-$(find_half_of_memory)}" 2>/dev/null || true # there are narrower bounds already
     exec nginx -e stderr -t -q -c "$1" 2>&1
   )
-  complaint=''
-  read -r -d '' -t "$test_seconds" complaint <&"$said" || (($? <= 128)) || {
+  if ! read_to_end "$output" "$test_seconds"; then
     late="nginx's test took longer than $test_seconds s"
     kill -KILL "$!"
-  }
+  fi
   wait "$!" || status=$?
-  exec {said}<&-
+  exec {output}<&-
+  complaint=$said
   case $status in
     0 | 1) ;;
     137) complaint+=${late:-"nginx's test was killed, perhaps because there is not enough memory"} ;;

@@ -157,6 +157,24 @@ told() {
   assert_equal 'number 41' "$(told)"
 }
 
+@test "while nobody has to wait, the quick look at what differs charges the same namespaces as the whole decision" {
+  echo '{"quiet":{"paid":1003,"changed":998},"noisy":{"paid":1190,"changed":999}}' >"$dir/accounts"
+  while IFS= read -r edit; do
+    jq -c "$edit" "$STATE_DIR/live/snapshot" >"$dir/now"
+    quick=$("$bin/hold-back" "$dir/accounts" 1000 <"$dir/now" | cmp - "$dir/now" && cat "$dir/accounts.new")
+    whole=$(jq -n -c -L "$bin/lib" -f "$bin/lib/hold-back.jq" --slurpfile live "$STATE_DIR/live/snapshot" --slurpfile accounts "$dir/accounts" --argjson now 1000 "$dir/now" | head -n 1)
+    assert_equal "$(jq -S -c . <<<"$whole")" "$(jq -S -c . <<<"$quick")"
+  done <<'EDITS'
+.
+if .slice == "quiet/stays-a" then .ready = ["10.9.0.1"] else . end
+if .slice == "noisy/unused-a" then .ready = ["10.9.0.1"] else . end
+if .slice then .ready = ["10.9.0.1"] else . end
+if .service == "quiet/stays" then .ports.numbers["81"] = {port: 81, name: "b"} else . end
+select(.ingress != "quiet/stays")
+if .ingress == "noisy/moves" then .claims[0].service = "noisy/unused" else . end
+EDITS
+}
+
 @test "Services that no Ingress names may change as often as they like" {
   for i in {1..40}; do
     pods_are noisy/unused "10.0.2.$i"

@@ -1,0 +1,22 @@
+# What each namespace owes for its changes: for hold-back.jq and charges.jq. $now is a time in whole seconds.
+#
+# Each change of a namespace that goes live costs it 5 s, which it owes from then on; time pays them off. While it owes
+# too much, its lines stay as they are live, but for one change every 5 s. So a namespace may change something every
+# 5 s for ever, and 40 times at once now and then.
+#
+#   ACCOUNT  {paid: when it will owe nothing, changed: when its last change went live, held: since when its changes wait}
+
+def cost: 5;
+def most_to_owe: 40 * cost;
+
+# input: a line / output: its namespace; none for a line that has to go live at once
+def namespace: .slice // .service // .ingress // .certificate // .problem.namespace | values | split("/")[0];
+
+# input: an ACCOUNT, or null / output: the seconds it owes
+def owes($now): [(.paid // 0) - $now, 0] | max;
+
+# input: an ACCOUNT, or null / output: the same after one change more has gone live
+def charge($now): . + {paid: ($now + owes($now) + cost)};
+
+# input: {"namespace": ACCOUNT, ...} / output: the same without debts that are paid; and who has paid half is held back no more
+def settled($now): with_entries(select(.value and (.value | owes($now) > 0)) | if .value | owes($now) < most_to_owe / 2 then del(.value.held) else . end);
