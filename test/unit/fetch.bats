@@ -192,7 +192,8 @@ digests_made() {
   read_one_list() {
     local -A lists=([services]=/services)
     use_folder "$dir/known"
-    read_lists
+    start_reads services
+    finish_reads
   }
   run read_one_list
   assert_equal 1 "$status"

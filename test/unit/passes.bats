@@ -107,7 +107,8 @@ read_and_digest() { # NAME
     if [[ $1 == secrets ]]; then
       digest_secrets
     else
-      read_lists
+      start_reads "$1"
+      finish_reads
       digest_lists
     fi
   ) >"$dir/said" 2>&1
