@@ -11,7 +11,7 @@
 # Files in $next/prepared, for each NAME.jq that is prepared: NAME.arguments; NAME.in, the FIFO; NAME.waits, which
 # says yes while the one that waits can be used; when it has ended, NAME.status and NAME.errors.
 #
-# shellcheck shell=bash disable=SC2154 # next is the loop's, step_cpu_seconds is loop.bash's
+# shellcheck shell=bash disable=SC2154 # next is the loop's, step_cpu_seconds is loop.bash's, half_of_memory nginx.bash's
 
 jq() { # ARGUMENT...
   local name

@@ -158,11 +158,13 @@ told() {
 }
 
 @test "while nobody has to wait, the quick look at what differs charges the same namespaces as the whole decision" {
+  source "$bin/hold-back"
   echo '{"quiet":{"paid":1003,"changed":998},"noisy":{"paid":1190,"changed":999}}' >"$dir/accounts"
+  live=$STATE_DIR/live/snapshot arguments=(-L "$bin/lib" --slurpfile accounts "$dir/accounts" --argjson now 1000)
   while IFS= read -r edit; do
     jq -c "$edit" "$STATE_DIR/live/snapshot" >"$dir/now"
-    quick=$("$bin/hold-back" "$dir/accounts" 1000 <"$dir/now" | cmp - "$dir/now" && cat "$dir/accounts.new")
-    whole=$(jq -n -c -L "$bin/lib" -f "$bin/lib/hold-back.jq" --slurpfile live "$STATE_DIR/live/snapshot" --slurpfile accounts "$dir/accounts" --argjson now 1000 "$dir/now" | head -n 1)
+    quick=$(charge "$dir/now")
+    whole=$(decide "$dir/now" | head -n 1)
     assert_equal "$(jq -S -c . <<<"$whole")" "$(jq -S -c . <<<"$quick")"
   done <<'EDITS'
 .
