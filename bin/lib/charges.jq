@@ -1,10 +1,10 @@
-# Who pays for what has changed, if nobody has to wait. Most often nobody has to, and only the lines that differ are read.
+# Who pays for what went live: each namespace of which something has changed.
 #
-# input:  the lines of the snapshot and of the live one that differ (jq -n)
+# input:  the lines that differ, of the snapshot that went live and of the one before (jq -n)
 # args:   $snapshot: the text of the snapshot; $now: a time in whole seconds
 #         $accounts: [{"namespace": ACCOUNT, ...}] (accounts.jq), or []
-# output: the accounts for the next call; nothing if somebody has to wait or waits already, which hold-back.jq decides
-include "accounts"; # cost, most_to_owe, namespace, owes, charge, settled
+# output: the accounts for the next call; and until when somebody may have to wait
+include "accounts"; # namespace, charge, settled, restless_until
 
 # input: the text of a snapshot / output: its lines of Ingresses
 def ingresses: split("\n") | map(select(startswith("{\"ingress\""))) | join("\n");
@@ -14,8 +14,7 @@ def counts($ingresses): .service as $service | $service == null or ($ingresses |
 
 ($snapshot | ingresses) as $ingresses
 | [inputs] as $lines
-| ($accounts[0] // {}) as $accounts
-| ([$lines[] | select(counts($ingresses)) | namespace] | unique) as $changing
-| if any($lines[]; .whole) or any($accounts[]; .held) or any($changing[]; . as $namespace | $accounts[$namespace] | owes($now) + cost > most_to_owe) then empty
-  else reduce $changing[] as $namespace ($accounts; .[$namespace] |= (charge($now) + {changed: $now})) | settled($now)
-  end
+| ([$lines[] | select(counts($ingresses)) | namespace] | unique) as $changed
+| reduce $changed[] as $namespace ($accounts[0] // {}; .[$namespace] |= (charge($now) + {changed: $now}))
+| settled($now)
+| ., restless_until

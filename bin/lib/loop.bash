@@ -4,6 +4,7 @@
 #
 # shellcheck shell=bash
 
+source "$bin/hold-back"         # hold_back, charge
 source "$bin/lib/prepared.bash" # prepare_steps, make_room_for_prepared
 
 step_cpu_seconds=60 # for each process of a step: an object that keeps one busy for longer ends the pass, and the log names the step
@@ -38,28 +39,38 @@ wait_for_ring() {
 
 # --- namespaces that change something all the time
 
-# Who causes reloads without end has to wait, so that they cut nobody's connections (see hold-back).
-# Each reload costs 5 s; reloads_paid is when all are paid. Nobody asks who causes them before 10
-# are unpaid: for an ordinary cluster this costs nothing.
+# Who causes reloads without end has to wait, so that they cut nobody's connections. Who that is, hold-back knows; it is
+# asked only while somebody owes too much, which is until restless_until.
 hold_back_the_restless() {
-  ((reloads_paid - now > 10 * 5)) || [[ -s $next/accounts ]] || return 0
-  is_new snapshot || return 0
-  echo hold-back >"$next/step"
+  ((now < restless_until)) && is_new snapshot || return 0
   : >>"$next/accounts"
-  "$bin/hold-back" "$next/accounts" "$now" <"$next/snapshot" >"$next/snapshot.held"
+  step hold_back "$next/accounts" "$now" <"$next/snapshot" >"$next/snapshot.held"
   mv -T "$next/snapshot.held" "$next/snapshot"
 }
 
+# While somebody owes too much, something may wait: it goes live after 5 s, however rare the polls are.
+keep_accounts() {
+  [[ ! -e $next/accounts.new ]] || take_accounts
+  ((now >= restless_until)) || [[ $POLL_SECONDS == 0.* ]] || pause=1
+}
+
+# What is live now is paid for: "charged" is the snapshot of which that is true.
+take_accounts() {
+  restless_until=0
+  mv -T "$next/accounts.new" "$next/accounts"
+  [[ ! -s $next/accounts ]] || { read -r _ && read -r restless_until; } <"$next/accounts"
+  ln -f "$live/snapshot" "$next/charged" || true # the disk is full: who changes something next pays once more
+}
+
+# Each reload costs 5 s; reloads_paid is when all are paid. Nobody asks who causes them before 10 are unpaid: for an
+# ordinary cluster this costs nothing. And nobody waits for the question: it is asked when the change is live.
 count_reload() {
   reloads=$((reloads + 1))
   reloads_paid=$(((reloads_paid > now ? reloads_paid : now) + 5))
-}
-
-# Only what went live is paid for. While somebody owes something, something may wait: what
-# waits goes live after 5 s, however rare the polls are.
-keep_accounts() {
-  [[ ! -e $next/accounts.new ]] || mv -T "$next/accounts.new" "$next/accounts"
-  [[ ! -s $next/accounts || $POLL_SECONDS == 0.* ]] || pause=1
+  ((reloads_paid - now > 10 * 5)) || [[ -s $next/accounts ]] || return 0
+  [[ -e $next/charged ]] || ln -f "$live/snapshot" "$next/charged" || return 0
+  : >>"$next/accounts" || return 0
+  ! step charge "$next/accounts" "$now" "$next/charged" "$live/snapshot" || take_accounts # it says why, if it fails
 }
 
 # --- quarantine
@@ -190,4 +201,4 @@ metric() { # counter|gauge NAME HELP VALUE [LABELS]
 
 # pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
 admin=$STATE_DIR/admin bell='' hash='' last_good_poll=0 poll_began=0 now=0 pause=1 rest=0 back_off=0
-polls=0 failed_polls=0 failed_in_a_row=0 reloads=0 reloads_paid=0 failed_reloads=0 prune_at=''
+polls=0 failed_polls=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 failed_reloads=0 prune_at=''
