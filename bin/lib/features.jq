@@ -95,6 +95,7 @@ def feature_claims($context; answer):
   | rates::claims($context)
   | custom_headers::claims($context)
   | errors::claims($context; answer)
+  | cors::claims($context)
   | buffers::claims($context)
   ;
 

@@ -66,6 +66,7 @@ defaults='Access-Control-Allow-Credentials: true Access-Control-Allow-Headers: D
 @test "with CORS, a pod's own words about it are not heard, what nginx adds to all answers stays, nginx's errors have the headers, and who is not let in gets none" {
   ingress one one.example / red enable-cors=true cors-allow-origin=https://a.test
   ingress shut two.example / red enable-cors=true denylist-source-range=0.0.0.0/0,::/0
+  ingress missing three.example / no-such-service enable-cors=true cors-allow-origin=https://a.test
   serve
   spoken='/?header=Access-Control-Allow-Origin:*&header=Access-Control-Allow-Credentials:true&header=Access-Control-Max-Age:5&header=Vary:Accept'
   assert_equal 'https://a.test' "$(header Access-Control-Allow-Origin one.example "$spoken" -H 'Origin: https://a.test')"
@@ -73,5 +74,7 @@ defaults='Access-Control-Allow-Credentials: true Access-Control-Allow-Headers: D
   assert_equal 'Vary: Accept Vary: Origin' "$(cors one.example "$spoken" -H 'Origin: https://b.test')"
   assert_equal bash-ingress "$(header Server one.example /anonymous -H 'Origin: https://a.test')" # as with HSTS, the http block says it
   assert_equal '502 https://a.test' "$(status one.example /drop) $(header Access-Control-Allow-Origin one.example /drop -H 'Origin: https://a.test')"
+  assert_equal '503 https://a.test' "$(status three.example /) $(header Access-Control-Allow-Origin three.example / -H 'Origin: https://a.test')" # a page may read why
+  assert_equal '204 503 Vary: Origin' "$(status three.example / -X OPTIONS -H 'Origin: https://a.test') $(status three.example / -H 'Origin: https://b.test') $(cors three.example / -H 'Origin: https://b.test')"
   assert_equal '403 403 ' "$(status two.example /) $(status two.example / -X OPTIONS) $(cors two.example /)"
 }

@@ -90,6 +90,18 @@ own=(-H 'X-Code: 1' -H 'X-Format: f' -H 'X-Namespace: n' -H 'X-Ingress-Name: i' 
   assert_contains "$(ask one.example /drop)" 'Service e2e/red closed the connection before it answered: Ingress e2e/named.'
 }
 
+@test "what becomes of a default backend that fails as well, nginx says in a sentence" {
+  [[ ${TIER-unit} == unit ]] || skip 'there, pods that listen are ready'
+  ingress drops one.example / red default-backend=blue custom-http-errors=404,502
+  ingress gone two.example / no-such-service default-backend=blue
+  cluster_of_objects+=' | .endpointSlices.items[1].endpoints[0].addresses = ["127.77.0.99"]' # where nobody listens
+  serve
+  local sentence='Service e2e/blue accepts no connection: Ingress e2e'
+  assert_equal "$sentence/drops." "$(ask one.example '/x?status=404')"
+  assert_equal "$sentence/drops. 502" "$(ask one.example /drop -w '%{http_code}' | xargs)"
+  assert_equal "$sentence/gone." "$(ask two.example /)"
+}
+
 @test "the first port of a default backend is looked for once, not for each path" {
   [[ ${TIER-unit} == unit ]] || skip 'no cluster is needed'
   ingress many many.example / red default-backend=large

@@ -15,6 +15,10 @@
 include "claims";
 include "quoting";
 
+# An error of ours has no annotations, but a page must be able to read it: .cors is the number of those that its Ingress has.
+# input: [answered claim] / output: the same, with .cors
+def claims($context): map(if annotations($context.options)["enable-cors"] then .cors = .options else . end);
+
 # input: {annotation: value} / output: [origin], "*" for all; null without CORS
 #
 # An entry without a scheme is dropped: the Origin of a browser has one.
@@ -75,7 +79,8 @@ def model:
   | .options |= map(origins as $origins | if $origins == null or $origins == ["*"] then . else .origins = $numbers[$origins | tojson] end
       | if $origins then .cors = {proxy: directives("proxy"), grpc: directives("grpc")} else . end)
   | .options as $options
-  | if any(.servers[].locations[]; .options and $options[.options - 1]["enable-cors"]) then .lines += [$lists | lines] else . end;
+  | if any(.servers[].locations[]; .cors) then .lines += [$lists | lines] else . end
+  | .servers |= map(.locations |= map(if .cors and .status then .directives = $options[.cors - 1].cors.proxy else . end));
 
 # input: a location / output: its directives
 def location:

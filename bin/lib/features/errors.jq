@@ -10,7 +10,7 @@
 # error_page, and the pods' other errors are to stay theirs. On the way to the default backend nginx no longer knows the
 # code, so the name of the location carries it.
 # nginx cannot send a body twice: if a pod got it, the default backend gets none. A body not yet read goes to the
-# default backend.
+# default backend. What becomes of a default backend that fails as well, nginx says itself (recursive_error_pages).
 include "claims";
 include "quoting";
 
@@ -144,7 +144,7 @@ def location:
       + (if .falls_back or $codes != [] then [told as $word | "set $its_\($word) \($told[$word] | string); "] | add else "" end)
       + (if $codes == [] then ""
          else
-           (if .set["disable-proxy-intercept-errors"] then "" else "\($kind)_intercept_errors on; " end)
+           "recursive_error_pages on; " + (if .set["disable-proxy-intercept-errors"] then "" else "\($kind)_intercept_errors on; " end)
            + (if .set["auth-signin"] then "error_page 401 $sign_in; " else "" end)
            + ([$codes[] | "error_page \(.) = @errors.\(if IN(before_pods) then "${own_\(.)}" else "" end)\($backend); "] | add)
            + .set.other_errors
