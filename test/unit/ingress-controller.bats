@@ -14,6 +14,23 @@ teardown() { common_teardown; }
   logged '^\+    server_name "new.example";'
 }
 
+@test "as process 1, it hears a SIGTERM that comes while it is only just starting" {
+  unshare --pid --fork true 2>/dev/null || skip 'this takes root'
+  mkdir "$dir/path"
+  printf '#!/bin/sh\ntouch %s/asked; sleep 1; exec %s "$@"\n' "$dir" "$(command -v nginx)" >"$dir/path/nginx" # first of all, it asks nginx for its version
+  chmod +x "$dir/path/nginx"
+  PATH=$dir/path:$PATH unshare --pid --fork --kill-child "$bin/ingress-controller" 3>&- &
+  controller_group=$!
+  wait_for 15 test -e "$dir/asked"
+  kill -TERM "$(pgrep -P "$controller_group")"
+  wait_for 15 has_ended "$controller_group"
+  wait "$controller_group"
+}
+
+has_ended() { # PID
+  ! kill -0 "$1" 2>/dev/null
+}
+
 # Lets a poll note in the file "started" which of these it starts.
 count_programs() { # PROGRAM...
   local program
