@@ -14,11 +14,10 @@ include "quoting"; # string, harmless
 
 # input: an upstream / output: its block
 #
-# max_fails=0: which pods can serve is for Kubernetes to say. keepalive_timeout:
-# many servers close an idle connection after 5 s, perhaps just when a request
-# is on its way, so nginx must close it first. keepalive: in test/bench/tuning, 64 busy
-# clients had a third fewer requests/s with 32, and no more with 128, which takes
-# 10 MB more for 1,000 upstreams.
+# max_fails=0: which pods can serve is for Kubernetes to say. keepalive: in test/bench/tuning,
+# 64 busy clients lost a third of their requests/s with 32; 128 gained nothing, and cost 10 MB
+# for 1,000 upstreams. keepalive_timeout: many servers close an idle connection after 5 s,
+# perhaps just when a request is on its way, so nginx must close it first.
 def upstream_block:
   "  upstream \(.name | string) {",
   (.endpoints[] | "    server \(string) max_fails=0;"),
@@ -60,7 +59,7 @@ def service_name:
   .tls_name // (.upstream | split(".")[:2] | join(".") + ".svc") | string;
 
 # input: a location with an upstream / output: the directives that pass a request on, by the protocol that the pods speak
-def pass:
+def pass_on:
   .upstream as $name | (.target // ($name | harmless)) as $to # .target: a variable that has the name
   | if .protocol == "HTTPS" then "proxy_ssl_name \(service_name); proxy_pass \"https://\($to)\";"
     elif .protocol == "GRPC" then "grpc_pass \"grpc://\($to)\";"
@@ -73,7 +72,7 @@ def answer:
   if .ingress then "set $ingress \(.ingress | string); " else "" end
   + (.directives // "")
   + if .redirect then "if ($is_insecure) { return 308 https://$host$moved_uri; } " else "" end
-  + if .upstream then (.rewrite // "") + pass
+  + if .upstream then (.rewrite // "") + pass_on
     elif .status then "return \(.status) \"\("\(.message | split("\"") | join("'")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"
     end;

@@ -3,8 +3,8 @@
 # input:  the lines that differ, of the snapshot that went live and of the one before (jq -n)
 # args:   $snapshot: the text of the snapshot; $now: a time in whole seconds
 #         $accounts: [{"namespace": ACCOUNT, ...}] (accounts.jq), or []
-# output: the accounts for the next call; and until when somebody may have to wait
-include "accounts"; # namespace, charge, settled, restless_until
+# output: the accounts for the next call; and the two times of accounts.jq
+include "accounts"; # namespace, charge, settled, times
 
 # input: the text of a snapshot / output: its lines of Ingresses
 def ingresses: split("\n") | map(select(startswith("{\"ingress\""))) | join("\n");
@@ -13,8 +13,8 @@ def ingresses: split("\n") | map(select(startswith("{\"ingress\""))) | join("\n"
 def counts($ingresses): .service as $service | $service == null or ($ingresses | contains("\"service\":" + ($service | tojson)));
 
 ($snapshot | ingresses) as $ingresses
-| [inputs] as $lines
+| ([inputs] | group_by(.) | map(select(length == 1)[0])) as $lines # one that is in both has only moved
 | ([$lines[] | select(counts($ingresses)) | namespace] | unique) as $changed
 | reduce $changed[] as $namespace ($accounts[0] // {}; .[$namespace] |= (charge($now) + {changed: $now}))
 | settled($now)
-| ., restless_until
+| ., times

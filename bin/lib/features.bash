@@ -15,6 +15,7 @@ choose_features() { # <SNAPSHOT
     [[ $uses == *"\"$name\""* ]] || unused+="|$name"
   done
   mkdir -p "$features_in_use"
+  rm -f "$features_in_use/uses" # until all is written
   for file in features feature-files; do
     sed -E "/\"(features\/)?($unused)\"| (${unused//-/_})::/d" "$bin/lib/$file.jq" >"$features_in_use/$file.jq"
   done

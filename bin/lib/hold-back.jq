@@ -3,13 +3,13 @@
 # input:  the snapshot, a line for each object (jq -n)
 # args:   $live: the snapshot that is live; $now: a time in whole seconds
 #         $accounts: [{"namespace": ACCOUNT, ...}], or []: what the last call printed
-# output: {"namespace": ACCOUNT, ...} in a line, of those that owe something; until when somebody may have to wait; then
-#         the snapshot to route
+# output: {"namespace": ACCOUNT, ...} in a line, of those that owe something; the two times of accounts.jq; then the
+#         snapshot to route
 #
 # lib/accounts.jq says what a change costs, and who owes too much.
 # Only what an Ingress of ours can use counts: other Services may change as often as they like, for they cause no reload.
 
-include "accounts"; # cost, most_to_owe, namespace, owes, charge, settled, restless_until
+include "accounts"; # cost, most_to_owe, namespace, owes, charge, settled, times
 
 def most_told: 10; # Ingresses of a namespace that are told
 
@@ -21,7 +21,8 @@ def by_namespace: map(select(namespace)) | group_by(namespace) | map({(.[0] | na
 # input: [line] / output: those that can cause a reload
 def that_count($services): map(select(.service == null or $services[.service]));
 
-# The order of fetch: what is not held back stays as it was, byte for byte.
+# The order of fetch, but for problems and Ingresses that are not ours, which come last: what is compared is in one order,
+# and so is what goes live.
 def in_order:
   sort_by(if .terminating then [0, .terminating]
           elif .slice then [2, .slice]
@@ -68,17 +69,18 @@ def problems($namespace):
   | {problem: {ingress: ., reason: "ChangesHeldBack",
       message: "namespace \($namespace) changes something all the time: so that this cuts nobody's connections, a change may wait \(cost) s"}};
 
-[inputs] as $lines
-| if $lines[-1].whole then . else error("the snapshot is not whole") end
+[inputs]
+| if .[-1].whole then in_order else error("the snapshot is not whole") end
+| . as $lines
 | ([$lines[], $live[] | .claims[]?.service | values] | map({(.): true}) | add // {}) as $services
 | ($lines | by_namespace) as $wanted
-| ($live | by_namespace) as $was
+| ($live | in_order | by_namespace) as $was
 | ([$wanted + $was | keys[] | {(.): (. as $namespace | $accounts[0][.] // null
     | decide($was[$namespace] // []; $wanted[$namespace] // []; $services))}] | add // {}) as $decided
-| ($decided | map_values(.account) | settled($now)) as $accounts
+| ($accounts[0] // {} | . + ($decided | map_values(.account)) | settled($now)) as $accounts
 | $accounts,
-  ($accounts | restless_until),
+  ($accounts | times),
   ( [ ($lines[] | select([namespace] == [])),
       $decided[].lines[],
-      ($accounts | to_entries[] | select(.value.held) | .key as $namespace | $decided[$namespace].lines | problems($namespace)) ]
+      ($accounts | to_entries[] | select(.value.held) | .key as $namespace | $decided[$namespace].lines // [] | problems($namespace)) ]
     | in_order[] )

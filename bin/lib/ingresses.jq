@@ -5,7 +5,8 @@
 #         $class, $controller: which Ingresses are ours
 #         $ssl_redirect: "on" or "off", what counts for Ingresses that do not say it
 #         $policy: ANNOTATION_POLICY; $limits: LIMITS (limits.jq)
-# output: a line for each: {} if it is of no class of ours (known-items.bash wants a line for each), else
+# output: a line for each: {} if it is of no class of ours (known-items.bash wants a line for each), {problem} if it cannot
+#         be read (items.jq), else
 #         {ingress: "namespace/name", created: its creationTimestamp,
 #          options: {protocol, set: {annotation: value}, protections: [annotation], share: [namespace]},   for all its claims
 #          uses: [feature],                                                        what its annotations need (annotations.jq)
@@ -18,6 +19,10 @@
 #
 # host "" is any host that no other server has. pathType is Exact, Prefix, or one of three that are ours and not the
 # API's: Default, which is what no path of the host matches, RegularExpression (expressions.jq), and Refused (shut.jq).
+# At a first reading, leave out annotations ($asked, $closed, $redirected), regular expressions, limits, and what stays
+# shut (counting, certain): an Ingress whose protection cannot be given. What stays is: a claim for each path of each rule,
+# and one of type Default for each host.
+#
 # $closed is why an Ingress must not be served at all: a protection that it asks for cannot be given (annotations.jq); else null.
 # (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
 include "classes"; # our_classes, default_is_ours, is_ours
@@ -46,7 +51,8 @@ def backend($namespace; $closed):
   else {service: "\($namespace)/\(.service.name)", port: (.service.port | .name // .number // 0)}
   end;
 
-# input: an HTTPIngressPath / output: {path, pathType}, with a problem if it is refused; $expressions: whether paths are regular expressions
+# input: an HTTPIngressPath / output: {path, pathType}, with a problem beside them if it is refused (`counting` splits these);
+# $expressions: whether paths are regular expressions
 def path_and_type($expressions):
   (.path // "" | if . == "" then "/" else . end) as $path
   | ($expressions and .pathType != "Exact") as $expression
@@ -84,10 +90,10 @@ def rule_claims($hosts; $redirected; $closed; $expressions):
 # input: an Ingress / output: a claim of type Default for each of its hosts, for any host if it has no rules
 def default_claims($hosts; $redirected; $closed):
   . as {metadata: {$namespace}, spec: {$defaultBackend, $rules}}
-  | (if ($rules // []) == [] then "" else $hosts | keys[] end)
-  | {host: ., path: "/", pathType: "Default"}
+  | (if ($rules // []) == [] then "" else $hosts | keys[] end) as $host
+  | {$host, path: "/", pathType: "Default"}
     + if $defaultBackend == null then {}
-      else redirection($redirected) + ($defaultBackend | backend($namespace; $closed))
+      else ($host | redirection($redirected)) + ($defaultBackend | backend($namespace; $closed))
       end;
 
 # input: an Ingress / output: its digest
@@ -107,8 +113,6 @@ def digest($limits):
       problems: [.excess // empty, ($claims[].problem | values), $asked.problems[]?, sharing_problems] | unique
     } + if $asked.uses then {uses: $asked.uses} else {} end;
 
-# At a first reading, leave out annotations ($asked, $closed, $redirected), regular expressions, limits, and what stays
-# shut (counting, certain). What stays is: a claim for each path of each rule, and one of type Default for each host.
 [$classes | split("\n")[] | select(. != "") | read_item | .object | values] as $all
 | our_classes($all; $class; $controller) as $ours
 | default_is_ours($all; $controller) as $default

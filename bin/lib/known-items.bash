@@ -26,10 +26,10 @@ only_new_items() { # COMMAND... <ITEMS
     return "$status"
   fi
   awk -v new="$folder/new-digests" '
-    $0 == "" && (getline <new) <= 0 { missing = 1; exit }
+    $0 == "" { if ((getline <new) <= 0) { missing = 1; exit } }
     { print }
-    END { exit missing || (getline <new) > 0 }' "$folder/found" | tee "$folder/digests"
-  paste "$folder/items" "$folder/digests" >"$known" # no line of JSON has a tab in it
+    END { left_over = (getline <new) > 0; exit (missing || left_over) }' "$folder/found" | tee "$folder/digests"
+  paste "$folder/items" "$folder/digests" >"$known" || forget # no line of JSON has a tab in it
 }
 
 # A digest also depends on the IngressClasses: what is known counts while these are as they were.
@@ -43,7 +43,13 @@ know_classes() {
 keep_progress() {
   local finished
   finished=$(wc -l <"$folder/new-digests")
-  paste <(head -n "$finished" "$folder/new-items") <(head -n "$finished" "$folder/new-digests") >>"$known"
+  paste <(head -n "$finished" "$folder/new-items") <(head -n "$finished" "$folder/new-digests") >>"$known" || forget
+}
+
+# The disk is full: what was written in part must not be taken for what is known.
+forget() {
+  : >"$known"
+  return 1
 }
 
 # For a short list, all that takes longer than it saves. Long is a list of many Ingresses, or with one that has thousands

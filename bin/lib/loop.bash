@@ -16,6 +16,7 @@ prepare_loop() {
   make_room_for_prepared
   half_of_memory=$(find_half_of_memory)
   exec {bell}<>"$STATE_DIR/run/bell"
+  read_accounts
   hash=$(served_hash)
   nginx_version=$(find_nginx_version)
   made_frame=$(program=render && frame)
@@ -39,10 +40,11 @@ wait_for_ring() {
 
 # --- namespaces that change something all the time
 
-# Who causes reloads without end has to wait, so that they cut nobody's connections. Who that is, hold-back knows; it is
-# asked only while somebody owes too much, which is until restless_until.
+# A namespace that causes reloads without end has to wait, so that it cuts nobody's connections. hold-back decides which. It
+# is asked only while some namespace owes too much, which is until restless_until.
 hold_back_the_restless() {
-  ((now < restless_until)) && is_new snapshot || return 0
+  [[ ! -e $next/accounts.new ]] || rm "$next/accounts.new" # of a pass that failed
+  if ((now >= restless_until)) || ! is_new snapshot; then return; fi
   : >>"$next/accounts"
   step hold_back "$next/accounts" "$now" <"$next/snapshot" >"$next/snapshot.held"
   mv -T "$next/snapshot.held" "$next/snapshot"
@@ -51,15 +53,21 @@ hold_back_the_restless() {
 # While somebody owes too much, something may wait: it goes live after 5 s, however rare the polls are.
 keep_accounts() {
   [[ ! -e $next/accounts.new ]] || take_accounts
-  ((now >= restless_until)) || [[ $POLL_SECONDS == 0.* ]] || pause=1
+  if ((now < restless_until)) && [[ $POLL_SECONDS != 0.* ]]; then pause=1; fi
 }
 
-# What is live now is paid for: "charged" is the snapshot of which that is true.
+# The new accounts include all that is live now: so "charged", the snapshot up to which everybody has been charged, becomes
+# a second name of live/snapshot (which is replaced as a whole, never written to).
 take_accounts() {
-  restless_until=0
   mv -T "$next/accounts.new" "$next/accounts"
-  [[ ! -s $next/accounts ]] || { read -r _ && read -r restless_until; } <"$next/accounts"
+  read_accounts
   ln -f "$live/snapshot" "$next/charged" || true # the disk is full: who changes something next pays once more
+}
+
+read_accounts() {
+  restless_until=0 owed_until=0
+  [[ -s $next/accounts ]] || return 0
+  { read -r _; read -r restless_until; read -r owed_until; } <"$next/accounts" || true
 }
 
 # Each reload costs 5 s; reloads_paid is when all are paid. Nobody asks who causes them before 10 are unpaid: for an
@@ -67,10 +75,17 @@ take_accounts() {
 count_reload() {
   reloads=$((reloads + 1))
   reloads_paid=$(((reloads_paid > now ? reloads_paid : now) + 5))
-  ((reloads_paid - now > 10 * 5)) || [[ -s $next/accounts ]] || return 0
-  [[ -e $next/charged ]] || ln -f "$live/snapshot" "$next/charged" || return 0
+  if ((reloads_paid - now > 10 * 5 || now < owed_until)); then
+    charge_for_reload
+  elif [[ -e $next/charged ]]; then
+    rm -f "$next/charged" "$next/accounts"
+  fi
+}
+
+charge_for_reload() {
+  [[ -e $next/charged ]] || ln "$live/snapshot" "$next/charged" || return 0 # the disk is full
   : >>"$next/accounts" || return 0
-  ! step charge "$next/accounts" "$now" "$next/charged" "$live/snapshot" || take_accounts # it says why, if it fails
+  if step charge "$next/accounts" "$now" "$next/charged" "$live/snapshot"; then take_accounts; fi # if it fails, it says why
 }
 
 # --- quarantine
@@ -113,7 +128,7 @@ tell_success() {
   take_time
   rest=$(((now - poll_began) / 4)) # after a long poll, so that a storm of events cannot keep the loop busy all the time
   [[ ! -s $next/log ]] || cat "$next/log" >&2
-  [[ -e $admin/ready ]] || echo 'ready' >"$admin/ready"
+  [[ -e $admin/ready ]] || echo 'ready' >"$admin/ready" || true # the next pass tries again
 }
 
 # The loop sees at once that the API server is back, for which nobody rings. But what nginx
@@ -201,4 +216,4 @@ metric() { # counter|gauge NAME HELP VALUE [LABELS]
 
 # pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
 admin=$STATE_DIR/admin bell='' hash='' last_good_poll=0 poll_began=0 now=0 pause=1 rest=0 back_off=0
-polls=0 failed_polls=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 failed_reloads=0 prune_at=''
+polls=0 failed_polls=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 owed_until=0 failed_reloads=0 prune_at=''

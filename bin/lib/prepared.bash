@@ -84,7 +84,7 @@ prepare_steps() {
     mapfile -d '' -t arguments <"$waiting/$name.arguments"
     read_files "${arguments[@]}"
     files_then[$name]=$files
-    echo yes >"$waiting/$name.waits"
+    echo yes >"$waiting/$name.waits" || continue # the disk is full, and what is empty is not used
     exec {output}< <(wait_for_input "$name" "${arguments[@]}")
     outputs[$name]=$output
   done

@@ -28,7 +28,8 @@
 # Read it from the end. What an Ingress asks for goes through four stages:
 #
 #   claim     {ingress, host, path, pathType, service, port, ...}         an Ingress asks for this
-#   answered  {..., upstream, port: PORT} or {..., status, reason, message}     this Service answers, or we do
+#   answered  {..., upstream, port: PORT} or {..., status, reason, message}     this Service answers, or we do; from here on,
+#             port is {port, name} of the Service, until `location` makes a number of it again
 #   winner    an answered claim that counts for its host (ownership.jq), and has host, path and type to itself
 #   location  what the model shows of a winner; if its Service has no pod that serves, we answer
 #
@@ -70,21 +71,21 @@ def answered_by_us($status; $reason; $message): del(.port) + {$status, $reason, 
 # The name of an upstream starts with what is most often different, the Service: nginx
 # compares names letter by letter, and would take half as long again to load 5,000 of them otherwise.
 def answered($services):
-  if .service == null then . # the digest has said with which error, if with any
+  def wanted($port): if $port | is_name then $port else $port | quoted end;
+  if .service == null then . # ingresses.jq has given it an error already; or it is a Default without a backend
   else
     .service as $key
     | .port as $port
     | $services[$key] as $service
     | (if $port | type == "number" then $service.ports.numbers["\($port)"] else $service.ports.names[$port] end) as $found
-    | def wanted: if $port | is_name then $port else $port | quoted end;
-      if $service == null then
+    | if $service == null then
         answered_by_us(503; "ServiceNotFound"; "Service \($key) does not exist")
       elif $service.external then
         answered_by_us(503; "ExternalNameNotServed"; "Service \($key) is an ExternalName, which is not served: it could point anywhere")
       elif $found == null or ($found.port | is_port | not) then
-        answered_by_us(503; "ServicePortNotFound"; "Service \($key) has no port \(wanted)")
+        answered_by_us(503; "ServicePortNotFound"; "Service \($key) has no port \(wanted($port))")
       elif $found.protocol then
-        answered_by_us(503; "ServicePortNotTCP"; "port \(wanted) of Service \($key) is not TCP")
+        answered_by_us(503; "ServicePortNotTCP"; "port \(wanted($port)) of Service \($key) is not TCP")
       else
         .port = $found # {port, name}, for `upstreams`
         | ($key | split("/")) as [$namespace, $name]
@@ -106,7 +107,8 @@ def first_wins:
 
 # input: [answered claim of one host, the oldest Ingress first] / output: its winners in match order, and problems
 #
-# If several paths match, the longest decides; of two equal ones, Exact does.
+# If several paths match, the longest decides; of two equal ones, Exact does. (nginx looks for these itself, but it tries
+# regular expressions in this order.)
 # What no path matches goes to a default backend, never to another host's rules: of
 # the Ingresses with rules for this host, the oldest that has one. Prefix / matches all.
 # (group_by keeps the order within a group, so the oldest stays first; and sorts
@@ -136,16 +138,17 @@ def endpoints($name; $most):
   | if $ready != [] then $ready else of(.ending) end
   | unique;
 
-# input: [winner] / output: [[one for each of its upstreams], of each Service]
+# input: [winner] / output: for each Service a list: one winner for each of its upstreams
 def by_service: map(select(.upstream), .also[]?) | unique_by(.upstream) | group_by(.service);
 
 # input: what by_service says / output: [{name, service, port, endpoints}], one for each Service port
 #
-# $most is {"namespace/name of a Service": how many endpoints each of its ports may have}, of those for which that is less than $limit.
-def upstreams($slices; $most; $limit):
+# $lower_limits is {"namespace/name of a Service": how many endpoints each of its ports may have}, for Services that may
+# have fewer than $limit.
+def upstreams($slices; $lower_limits; $limit):
   def cut($most): if (.endpoints | length) > $most then {cut: $most} + . | .endpoints |= .[:$most] else . end;
   [ .[]
-    | ($most[.[0].service] // $limit) as $most
+    | ($lower_limits[.[0].service] // $limit) as $most
     | ($slices[.[0].service] // [] | by_port) as $own
     | .[]
     | .port.name as $name
@@ -200,7 +203,7 @@ def location($ready):
 | ([$ingresses[].options.set | values] | unique) as $options
 | ($options | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
 
-# claim, answered, winner, location; what is quarantined stays until it is known whose its host is
+# claim, answered, winner, location; quarantined Ingresses stay in until each host's owner is known: then `served` drops them
 | ([ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
      ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($within_limits)) as $answered
 | (($answered | feature_claims({$features, $options, $secrets, $services, $slices, shared: ($shared | split(",")), quarantined: $is_quarantined}; answered($services))) + [$limited[].shut[]?]) as $claims
@@ -208,8 +211,8 @@ def location($ready):
 | [$hosts | served($is_quarantined; $limits)[] | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners
 | ($winners | by_service) as $used
-| ($used | endpoint_limits($slices; $limits)) as $most
-| ($used | upstreams($slices; $most; $limits.namespace_endpoints) | map(select(.endpoints != []))) as $upstreams
+| ($used | endpoint_limits($slices; $limits)) as $lower_limits
+| ($used | upstreams($slices; $lower_limits; $limits.namespace_endpoints) | map(select(.endpoints != []))) as $upstreams
 | ($upstreams | map({(.name): true}) | add // {}) as $ready
 | ($winners | group_by(.host) | map((.[0] | {host} + if .others then {others} else {} end) + {locations: map(location($ready))}) | sort_by(.others | not)) as $servers
 

@@ -38,10 +38,10 @@ list_secrets() {
   { read -r listed unread valid_until <"$folder/listed"; } 2>/dev/null || true
   TZ=UTC printf -v time '%(%F %TZ)T' -1 # in the form of `openssl -dateopt iso_8601`, so that times compare as text
   if [[ -n $listed && $listed == "${edition:-none}" && $time < $valid_until ]]; then return; fi
-  print_list "$time" >"$folder/digested/list" || die 1 'cannot list the Secrets and ConfigMaps: jq says above why'
-  read -r unread valid_until <"$folder/digested/list"
-  tail -n +2 "$folder/digested/list" >"$folder/digested/secrets"
-  mv -t "$folder/digest" "$folder/digested/secrets"
+  print_list "$time" >"$folder/making/list" || die 1 'cannot list the Secrets and ConfigMaps: jq says above why'
+  read -r unread valid_until <"$folder/making/list"
+  tail -n +2 "$folder/making/list" >"$folder/making/secrets"
+  mv -t "$folder/digest" "$folder/making/secrets"
   printf '%s\n' "${edition:-none} $unread $valid_until" >"$folder/listed"
 }
 

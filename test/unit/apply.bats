@@ -135,7 +135,7 @@ ROWS
   HTTP_PORT=$taken "$bin/render" <"$dir/model.json" >"$dir/taken.nginx.conf"
   run apply_with reload_seconds=1 "$dir/model.json" <"$dir/taken.nginx.conf"
   assert_equal 1 "$status"
-  assert_contains "$output" 'nginx did not make the new configuration live within 1 s'
+  assert_contains "$output" 'nginx did not make the new configuration live in time'
   assert_contains "$(<"$STATE_DIR/live/nginx.conf")" "listen $HTTP_PORT"
   assert_contains "$(ask fruit.example /apple)" apple-
 }

@@ -177,14 +177,35 @@ if .ingress == "noisy/moves" then .claims[0].service = "noisy/unused" else . end
 EDITS
 }
 
-@test "until when somebody may have to wait stands beside the accounts" {
+@test "until when somebody may have to wait, and until when somebody owes something, stand beside the accounts" {
   echo '{"quiet":{"paid":1003,"changed":998},"noisy":{"paid":1195,"changed":999}}' >"$dir/accounts"
   pass_at 1000
-  assert_equal 1000 "$(tail -n 1 "$dir/accounts")" # noisy pays 5 s for a change, and owes no more than 200 s then
+  assert_equal '1000 1195' "$(tail -n 2 "$dir/accounts" | xargs)" # noisy may change one thing more
   moves_at 1000 1
-  assert_equal 1005 "$(tail -n 1 "$dir/accounts")"
+  assert_equal '1005 1200' "$(tail -n 2 "$dir/accounts" | xargs)"
   moves_at 1001 1 # it has to wait, and is told until it has paid half
-  assert_equal 1100 "$(tail -n 1 "$dir/accounts")"
+  assert_equal '1100 1200' "$(tail -n 2 "$dir/accounts" | xargs)"
+}
+
+@test "a namespace with a problem of its objects that does not change pays nothing while another waits" {
+  sed -i '/"slice":"quiet/ a {"problem":{"namespace":"quiet","reason":"EndpointRefused","message":"always the same"}}' "$dir/now" # where fetch has it
+  cp "$dir/now" "$STATE_DIR/live/snapshot"
+  has_moved_40_times
+  for second in {1001..1004}; do pass_at "$second"; done
+  assert_json .quiet null < <(head -n 1 "$dir/accounts")
+  cp "$STATE_DIR/live/snapshot" "$dir/before"
+  "$bin/hold-back" charge "$dir/accounts" 1005 "$dir/before" "$dir/now" # as when nobody has to wait any more
+  assert_json .quiet null < <(head -n 1 "$dir/accounts.new")
+}
+
+@test "who deletes all that it has still owes for it, while others change something" {
+  has_moved_40_times
+  cp "$dir/now" "$dir/before"
+  grep -v '"noisy' "$dir/before" >"$dir/now"
+  pass_at 1005
+  pods_are quiet/stays 10.1.0.2
+  pass_at 1006
+  assert_json .noisy.paid 1205 < <(head -n 1 "$dir/accounts")
 }
 
 @test "Services that no Ingress names may change as often as they like" {
@@ -294,11 +315,11 @@ watch_hold_back() {
   tell_success
   assert_equal 30 "$pause"
   now=1000 # tell_success sets it
-  printf '%s\n' '{"noisy":{"paid":1200}}' 1005 >"$next/accounts.new"
+  printf '%s\n' '{"noisy":{"paid":1200}}' 1005 1200 >"$next/accounts.new"
   tell_success
   assert_equal 1 "$pause"
   now=1000
-  printf '%s\n' '{"noisy":{"paid":1005}}' 810 >"$next/accounts.new"
+  printf '%s\n' '{"noisy":{"paid":1005}}' 810 1005 >"$next/accounts.new"
   tell_success
   assert_equal 30 "$pause"
 }
@@ -312,4 +333,27 @@ watch_hold_back() {
   cp "$dir/now" "$live/snapshot.new" && mv "$live/snapshot.new" "$live/snapshot"
   count_reload
   assert_json .noisy.paid 1005 < <(head -n 1 "$next/accounts")
+}
+
+@test "what a pass decided that failed counts for no later one" {
+  source "$bin/loop"
+  loop_after 0
+  printf '%s\n' '{"noisy":{"paid":1200}}' 1005 1200 >"$next/accounts.new" # of that pass
+  cp "$dir/now" "$next/snapshot"
+  hold_back_the_restless
+  keep_accounts
+  [[ ! -e $next/accounts ]]
+}
+
+@test "when nobody owes anything any more, the loop asks no more; a loop that was killed knows who owes what" {
+  source "$bin/loop"
+  loop_after 0
+  moves_for 20
+  [[ -s $next/accounts ]]
+  restless_until=0 owed_until=0
+  read_accounts
+  ((owed_until > now))
+  now=$((now + 300))
+  count_reload
+  [[ ! -e $next/accounts && ! -e $next/charged ]]
 }
