@@ -67,7 +67,7 @@ take_accounts() {
 read_accounts() {
   restless_until=0 owed_until=0
   [[ -s $next/accounts ]] || return 0
-  { read -r _; read -r restless_until; read -r owed_until; } <"$next/accounts" || true
+  { read -r _ && read -r restless_until && read -r owed_until; } <"$next/accounts" || true
 }
 
 # Each reload costs 5 s; reloads_paid is when all are paid. Nobody asks who causes them before 10 are unpaid: for an

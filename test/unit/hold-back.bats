@@ -245,7 +245,7 @@ loop_after() { # RELOADS
 # That many changes go live, one each second, each with its reload.
 moves_for() { # SECONDS
   local end=$((now + $1))
-  for ((; now < end; now++)); do
+  for (( ; now < end; now++)); do
     pods_are noisy/moves "10.0.$((now / 250)).$((now % 250))"
     cp "$dir/now" "$next/snapshot"
     hold_back_the_restless
