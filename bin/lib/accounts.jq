@@ -21,8 +21,8 @@ def charge($now): . + {paid: ($now + owes($now) + cost)};
 # input: {"namespace": ACCOUNT, ...} / output: the same without debts that are paid; and who has paid half is held back no more
 def settled($now): with_entries(select(.value and (.value | owes($now) > 0)) | if .value | owes($now) < most_to_owe / 2 then del(.value.held) else . end);
 
-# input: {"namespace": ACCOUNT, ...} / output: two times: from the first one on nobody has to wait, from the second one on nobody
-# owes anything, if nothing changes until then
+# input: {"namespace": ACCOUNT, ...} / output: for the loop, lines WORD TIME: until when somebody may have to wait, and until
+# when somebody owes something, if nothing changes until then
 def times:
-  ([.[] | .paid - if .held then most_to_owe / 2 else most_to_owe - cost end] | max // 0),
-  ([.[].paid] | max // 0);
+  "restless_until \([.[] | .paid - if .held then most_to_owe / 2 else most_to_owe - cost end] | max // 0)",
+  "owed_until \([.[].paid] | max // 0)";

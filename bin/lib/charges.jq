@@ -3,8 +3,8 @@
 # input:  the lines that differ, of the snapshot that went live and of the one before (jq -n)
 # args:   $snapshot: the text of the snapshot; $now: a time in whole seconds
 #         $accounts: [{"namespace": ACCOUNT, ...}] (accounts.jq), or []
-# output: the accounts for the next call; and the two times of accounts.jq
-include "accounts"; # namespace, charge, settled, times
+# output: the accounts for the next call
+include "accounts"; # namespace, charge, settled
 
 # input: the text of a snapshot / output: its lines of Ingresses
 def ingresses: split("\n") | map(select(startswith("{\"ingress\""))) | join("\n");
@@ -17,4 +17,3 @@ def counts($ingresses): .service as $service | $service == null or ($ingresses |
 | ([$lines[] | select(counts($ingresses)) | namespace] | unique) as $changed
 | reduce $changed[] as $namespace ($accounts[0] // {}; .[$namespace] |= (charge($now) + {changed: $now}))
 | settled($now)
-| ., times

@@ -3,13 +3,12 @@
 # input:  the snapshot, a line for each object (jq -n)
 # args:   $live: the snapshot that is live; $now: a time in whole seconds
 #         $accounts: [{"namespace": ACCOUNT, ...}], or []: what the last call printed
-# output: {"namespace": ACCOUNT, ...} in a line, of those that owe something; the two times of accounts.jq; then the
-#         snapshot to route
+# output: {"namespace": ACCOUNT, ...} in a line, of those that owe something; then the snapshot to route
 #
 # lib/accounts.jq says what a change costs, and who owes too much.
 # Only what an Ingress of ours can use counts: other Services may change as often as they like, for they cause no reload.
 
-include "accounts"; # cost, most_to_owe, namespace, owes, charge, settled, times
+include "accounts"; # cost, most_to_owe, namespace, owes, charge, settled
 
 def most_told: 10; # Ingresses of a namespace that are told
 
@@ -79,7 +78,6 @@ def problems($namespace):
     | decide($was[$namespace] // []; $wanted[$namespace] // []; $services))}] | add // {}) as $decided
 | ($accounts[0] // {} | . + ($decided | map_values(.account)) | settled($now)) as $accounts
 | $accounts,
-  ($accounts | times),
   ( [ ($lines[] | select([namespace] == [])),
       $decided[].lines[],
       ($accounts | to_entries[] | select(.value.held) | .key as $namespace | $decided[$namespace].lines // [] | problems($namespace)) ]

@@ -29,7 +29,7 @@ only_new_items() { # COMMAND... <ITEMS
     $0 == "" { if ((getline <new) <= 0) { missing = 1; exit } }
     { print }
     END { left_over = (getline <new) > 0; exit (missing || left_over) }' "$folder/found" | tee "$folder/digests"
-  paste "$folder/items" "$folder/digests" >"$known" || forget # no line of JSON has a tab in it
+  paste "$folder/items" "$folder/digests" >"$known" || forget_known # no line of JSON has a tab in it
 }
 
 # A digest also depends on the IngressClasses: what is known counts while these are as they were.
@@ -43,11 +43,11 @@ know_classes() {
 keep_progress() {
   local finished
   finished=$(wc -l <"$folder/new-digests")
-  paste <(head -n "$finished" "$folder/new-items") <(head -n "$finished" "$folder/new-digests") >>"$known" || forget
+  paste <(head -n "$finished" "$folder/new-items") <(head -n "$finished" "$folder/new-digests") >>"$known" || forget_known
 }
 
 # The disk is full: what was written in part must not be taken for what is known.
-forget() {
+forget_known() {
   : >"$known"
   return 1
 }

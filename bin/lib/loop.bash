@@ -64,10 +64,17 @@ take_accounts() {
   ln -f "$live/snapshot" "$next/charged" || true # the disk is full: who changes something next pays once more
 }
 
+# Sets restless_until and owed_until (see lib/accounts.jq).
 read_accounts() {
+  local word time
   restless_until=0 owed_until=0
   [[ -s $next/accounts ]] || return 0
-  { read -r _ && read -r restless_until && read -r owed_until; } <"$next/accounts" || true
+  while read -r word time; do
+    case $word in
+      restless_until) restless_until=$time ;;
+      owed_until) owed_until=$time ;;
+    esac
+  done < <(jq -r -L "$bin/lib" 'include "accounts"; times' "$next/accounts")
 }
 
 # Each reload costs 5 s; reloads_paid is when all are paid. Nobody asks who causes them before 10 are unpaid: for an

@@ -15,8 +15,9 @@
 include "claims";
 include "quoting";
 
-# An error of ours has no annotations, but a page must be able to read it: .cors is the number of those that its Ingress has.
-# input: [answered claim] / output: the same, with .cors
+# input: [answered claim] / output: the same, with .cors: the number of its annotations
+#
+# An error of ours loses its annotations in the model, but a page is to be able to read it.
 def claims($context): map(if annotations($context.options)["enable-cors"] then .cors = .options else . end);
 
 # input: {annotation: value} / output: [origin], "*" for all; null without CORS
