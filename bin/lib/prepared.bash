@@ -36,6 +36,7 @@ run_jq() ( # ARGUMENT...
 # Sets name. Fails if this program is not worth it.
 find_name() { # ARGUMENT...
   while (($# > 1)) && [[ $1 != -f ]]; do shift; done
+  (($# > 1)) || return # it is in no file
   name=${2##*/} name=${name%.jq}
   [[ " ${prepared[*]} " == *" $name "* ]]
 }

@@ -244,6 +244,7 @@ times() {
 loop_after() { # RELOADS
   program=loop now=1000
   mkdir -p "$next" "$STATE_DIR/admin"
+  make_room_for_prepared # from here on, jq is what it is in the loop
   for ((i = 0; i < $1; i++)); do count_reload; done
 }
 

@@ -55,6 +55,12 @@ waits() {
   assert_equal 1 "$(<"$dir/one")"
 }
 
+@test "a program that is in no file runs as well" {
+  source "$bin/loop"
+  prepare_program
+  assert_equal 2 "$(jq -n -L "$bin/lib" '1 + 1')"
+}
+
 @test "its failure and what it complains of are jq's" {
   source "$bin/loop"
   prepare_program
