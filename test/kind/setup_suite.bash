@@ -10,6 +10,7 @@ setup_suite() {
   export CLUSTER=kind OURS=''
   if ! "$root/test/kind/kind" status && ! docker info >/dev/null 2>&1; then
     OURS=yes
+    "$root/test/kind/kind" down 3>&- # what a run that was killed left is not a part of the machine
     host_state >"$BATS_RUN_TMPDIR/host-before"
   fi
   "$root/test/kind/kind" up 3>&-
