@@ -46,10 +46,9 @@ keep_progress() {
   paste <(head -n "$finished" "$folder/new-items") <(head -n "$finished" "$folder/new-digests") >>"$known" || forget_known
 }
 
-# The disk is full: what was written in part must not be taken for what is known.
+# The disk is full: what was written in part must not be taken for what is known. That costs the next digest its time.
 forget_known() {
   : >"$known"
-  return 1
 }
 
 # For a short list, all that takes longer than it saves. Long is a list of many Ingresses, or with one that has thousands

@@ -169,7 +169,15 @@ stay_in_step() {
   [[ -n $served && $served != "$wanted" ]] || return 0 # without an answer, nginx is being started, or very busy
   try step apply <"$live/nginx.conf"
   cat "$next/log" >&2
-  [[ $status == 0 ]] || pause=1
+  [[ $status == 0 ]] || decide_again
+}
+
+# apply went back to an older file: so the next pass makes the wanted one again, though nothing has changed. (The same
+# model with one more byte is another one. It stays valid, as publish reads it.)
+decide_again() {
+  pause=1
+  rm -f "$live/snapshot"
+  echo >>"$live/model.json"
 }
 
 # Soon after a reload, and again while there is something to prune. (Each key of a Secret has a "-" in its name, default.pem

@@ -10,7 +10,15 @@
 note_wanted_secrets() {
   : >"$folder/listed"
   grep -m 1 -oE "$names_secret|$names_config_map" "$folder/digest/ingresses" >"$folder/wanted-secrets" ||
-    (($? == 1)) # which means that there is none
+    (($? == 1)) || # 1 means that there is none
+    digest_again
+}
+
+# The disk is full, and the new digest is in its place already. If the Ingresses become again what they were, they have
+# to be digested all the same.
+digest_again() {
+  : >"$folder/read/ingresses"
+  die 1 "cannot note whether an Ingress names a Secret; is $STATE_DIR full?"
 }
 
 digest_secrets() {

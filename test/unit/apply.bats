@@ -140,6 +140,16 @@ ROWS
   assert_contains "$(ask fruit.example /apple)" apple-
 }
 
+@test "a full disk changes nothing, and is named" {
+  start_pods
+  serve rules
+  ln -s /dev/full "$STATE_DIR/live/nginx.conf.new"
+  run apply rules '.ingresses.items[0].spec.rules[0].host = "new.example"'
+  assert_equal 1 "$status"
+  assert_contains "$output" "cannot write $STATE_DIR/live/nginx.conf.new; is $STATE_DIR full?"
+  assert_contains "$(ask fruit.example /apple)" apple-
+}
+
 @test "a configuration that is in its place but was never loaded is loaded" {
   start_pods
   serve rules

@@ -109,6 +109,29 @@ digests_made() {
   diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
 }
 
+@test "what a full disk let nobody remember is digested again" {
+  local many='.ingresses.items |= [range(150) as $i | .[$i % length] | .metadata.name += "-\($i)"]' edited
+  edited="$many | .ingresses.items[7].spec |= (.rules[0].host = \"new.example\" | .tls = [{hosts: [\"new.example\"], secretName: \"new\"}])"
+  start_api rules "$many"
+  be_the_proxy
+  "$bin/fetch" "$dir/known" >"$dir/first"
+  cluster_is rules "$edited"
+  kib=$(($(stat -c %s "$dir/known/known") / 1024)) # the largest of all files
+  bash -c 'ulimit -f "$1" && "${@:2}"' _ "$((kib - 2))" "$bin/fetch" "$dir/known" >"$dir/new"
+  assert_equal 0 "$(stat -c %s "$dir/known/known")"
+  cmp "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
+  cluster_is rules "$many"
+  "$bin/fetch" "$dir/known" >/dev/null
+  cluster_is rules "$edited"
+  ln -sf /dev/full "$dir/known/wanted-secrets"
+  run "$bin/fetch" "$dir/known"
+  assert_equal 1 "$status"
+  assert_contains "$output" "cannot note whether an Ingress names a Secret; is $STATE_DIR full?"
+  ln -sf "$dir/wanted" "$dir/known/wanted-secrets"
+  cluster_is rules "$many"
+  cmp "$dir/first" <("$bin/fetch" "$dir/known")
+}
+
 @test "only the status of an Ingress being new, the snapshot is as before" {
   start_api rules
   be_the_proxy

@@ -212,6 +212,22 @@ serves_no_hash() {
   ! curl -sf "localhost:$ADMIN_PORT/config-hash"
 }
 
+@test "what nginx could not be told to load is made again, though nothing has changed" {
+  start_pods
+  start_api rules
+  start_controller
+  wait_for 15 polled_since 3
+  loop=$(pgrep -P "$controller" -f bin/loop)
+  kill -STOP "$loop"
+  read -r _ _ hash _ <"$STATE_DIR/live/nginx.conf"
+  sed "s/$hash/older/; s/fruit.example/older.example/" "$STATE_DIR/live/nginx.conf" >"$STATE_DIR/live/nginx.conf.old"
+  sed -i "s/$hash/other/; s/listen $HTTP_PORT/listen $api_port/" "$STATE_DIR/live/nginx.conf" # somebody has that port
+  kill -CONT "$loop"
+  wait_for 30 logged 'nginx did not make the new configuration live in time'
+  wait_for 30 logged 'new configuration: settings or templates changed'
+  wait_for 15 served fruit.example /apple apple-
+}
+
 @test "a loop that was killed is started again" {
   start_api rules
   start_controller
