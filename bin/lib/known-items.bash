@@ -1,4 +1,4 @@
-# known-items - of a long list, only the items that are new are digested
+# known-items - of a long list, only the items that are new are digested, and large ones beside the passes
 #
 # A digest depends on its item alone. Beside 1,000 Ingresses, one that changes would cost the digest of them all, and
 # a namespace with thousands of hosts would cost everybody seconds.
@@ -6,36 +6,116 @@
 # shellcheck shell=bash disable=SC2154 # folder is fetch's
 
 # Prints a line for each item: COMMAND's digest, or the remembered one if the item is unchanged. (In the file "found", an
-# empty line stands for a new item.)
+# empty line stands for a new item, and one that begins with "late" for one that waits.)
 only_new_items() { # COMMAND... <ITEMS
-  local known=$folder/known status=0
+  local known=$folder/known late=$folder/late status=0
   if ! is_long; then
     : >"$known"
     "$@"
     return
   fi
   know_classes
-  : >"$folder/new-items"
-  tee "$folder/items" | awk -F '\t' -v new="$folder/new-items" '
-    FILENAME != "-" { known[$1] = $2; next }
-    $0 in known { print known[$0]; next }
-    { print ""; print >new }' "$known" - >"$folder/found"
+  find_known
+  [[ ! -s $folder/large-items ]] || let_large_ones_wait "$@"
   "$@" <"$folder/new-items" >"$folder/new-digests" || status=$?
   if ((status > 0)); then
     keep_progress
     return "$status"
   fi
-  awk -v new="$folder/new-digests" '
+  awk -v new="$folder/new-digests" -v digests="$folder/digests" '
     $0 == "" { if ((getline <new) <= 0) { missing = 1; exit } }
-    { print }
-    END { left_over = (getline <new) > 0; exit (missing || left_over) }' "$folder/found" | tee "$folder/digests"
-  paste "$folder/items" "$folder/digests" >"$known" || forget_known # no line of JSON has a tab in it
+    { print >digests; sub(/^late\t?/, "") }
+    $0 != ""
+    END { left_over = (getline <new) > 0; exit (missing || left_over) }' "$folder/found"
+  paste "$folder/items" "$folder/digests" | grep -v $'\tlate' >"$known" || forget_known # no line of JSON has a tab in it
+  [[ ! -s $late/known ]] || : >"$late/known"
 }
+
+# The first time, nothing waits.
+find_known() { # <ITEMS
+  local large=$large_bytes
+  [[ -e $folder/digest/ingresses ]] || large=1000000000 # bytes, more than a list has
+  [[ -d $late ]] || mkdir "$late"
+  [[ -e $late/known ]] || : >"$late/known"
+  : >"$folder/new-items"
+  : >"$folder/large-items.new"
+  tee "$folder/items" | awk -F '\t' -v new="$folder/new-items" -v large_ones="$folder/large-items.new" -v large="$large" '
+    FILENAME != "-" { known[$1] = $2; next }
+    $0 in known { print known[$0]; next }
+    length($0) >= large { print "late"; print >large_ones; next }
+    { print ""; print >new }' "$known" "$late/known" - >"$folder/found"
+  mv -T "$folder/large-items.new" "$folder/large-items"
+}
+
+# --- large items
+
+# An Ingress with a thousand hosts takes jq 40 ms, and a namespace may have many: nobody else waits for that. They are
+# digested beside the passes, and until then count as they were. (If the list was cut, it is the last item that is not
+# whole. So that one is looked at here, in case it is one that waits.)
+let_large_ones_wait() { # COMMAND...
+  tail -n 1 "$folder/items" | jq -n -R -L "$bin/lib" 'include "items"; inputs | read_item | empty'
+  digest_late "$@" &>/dev/null &
+  awk -v items="$folder/items" '
+    function value(field) {
+      if (match(item, "\"" field "\":\"[^\"]*\"")) return substr(item, RSTART + length(field) + 4, RLENGTH - length(field) - 5)
+    }
+    FILENAME != "-" { if (match($0, /^[{]"ingress":"[^"]*"/)) before[substr($0, 13, RLENGTH - 13)] = $0; next }
+    { getline item <items }
+    $0 == "late" { $0 = "late\t" before[value("namespace") "/" value("name")] }
+    { print }' "$folder/digest/ingresses" - <"$folder/found" >"$folder/found.new"
+  mv -T "$folder/found.new" "$folder/found"
+}
+
+# One at a time: what is new meanwhile gets the next turn. (When know_classes removes the folder, what is written here is
+# gone as well. Without "waiting", jq is none that the loop has prepared.)
+digest_late() { # COMMAND...
+  local status=0 finished waiting=''
+  cd "$late"
+  exec 9>lock
+  flock -n 9 || return 0
+  wait_for_all_of_them
+  (cd "$OLDPWD" && renice -n 19 "$BASHPID" >/dev/null && "$@") <items >digests 2>errors || status=$?
+  finished=$(wc -l <digests)
+  paste <(head -n "$finished" items) <(head -n "$finished" digests) >new
+  mv -T new known
+  rm items digests
+  exec 9>&- # first, as the next turn may come as soon as this one is over
+  if ((status > 0)); then tail -n 1 errors; fi >over
+  [[ ! -p $STATE_DIR/run/bell ]] || echo 1<>"$STATE_DIR/run/bell"
+}
+
+# Until no other has come for a second, but not for long: a pass with many of them is long, and one is enough.
+wait_for_all_of_them() {
+  local i
+  for i in 1 2 3; do
+    cp "$folder/large-items" items
+    sleep 1
+    ! cmp -s "$folder/large-items" items || break
+  done
+}
+
+# For the loop, before each pass: when they are digested, or who did it was killed, the list counts as not read.
+take_late_digests() { # FOLDER
+  local said=''
+  if [[ -e $1/late/over ]]; then
+    said=$(<"$1/late/over")
+    rm "$1/late/over"
+  elif [[ -e $1/late/items ]] && flock -n "$1/late/lock" true; then
+    rm "$1/late/items"
+  else
+    return 0
+  fi
+  : >"$1/read/ingresses"
+  [[ -z $said ]] || log "cannot digest a large Ingress: $said"
+}
+
+# --- what is forgotten
 
 # A digest also depends on the IngressClasses: what is known counts while these are as they were.
 know_classes() {
   cmp -s "$folder/classes" "$folder/known-classes" && return
   : >"$known"
+  rm -rf "$late"
   cp "$folder/classes" "$folder/known-classes"
 }
 
@@ -55,5 +135,7 @@ forget_known() {
 # of hosts. (At the end of the file, read fails. What is digested only once is not remembered.)
 is_long() {
   local start
-  read -r -N 50000 start <"$folder/new/ingresses"
+  read -r -N "$large_bytes" start <"$folder/new/ingresses"
 }
+
+large_bytes=25000 # of an item: one with 150 hosts or more. (So each list with such an item is long.)

@@ -35,6 +35,7 @@ wait_for_ring() {
   while read -t 0 <&"$bell" && read -r -t 1 <&"$bell"; do :; done # the first only looks whether there is more
   take_time
   poll_began=$now polls=$((polls + 1))
+  take_late_digests "$next/lists"
   end_quarantine
 }
 

@@ -31,14 +31,14 @@ teardown() {
 
 @test "1,700 host names of one hash value quarantine their own Ingress and nobody else's" {
   tenant_creates 'range(2) as $half | ingress("colliding-\($half)"; colliding_hosts($half * 850; $half * 850 + 850))'
-  assert_neighbour_unharmed 'Ingress tenant/colliding-[01]: it is quarantined.*(RejectedByNginx)' 4000 # to find out whose fault it is takes a second
+  assert_neighbour_unharmed 'Ingress tenant/colliding-[01]: it is quarantined.*(RejectedByNginx)'
 }
 
 @test "1,700 names of one hash value in spec.tls harm nobody either" {
   make_pair "$BATS_TEST_TMPDIR/pair" colliding.example ecdsa
   tenant_stores pair
   tenant_creates 'range(2) as $half | ingress("colliding-\($half)"; ["one-\($half).example"]) | with_tls({hosts: colliding_hosts($half * 850; $half * 850 + 850), secretName: "pair"})'
-  assert_neighbour_unharmed 'Ingress tenant/colliding-[01]: .*' 3000 # their key pair is examined first
+  assert_neighbour_unharmed 'Ingress tenant/colliding-[01]: .*'
 }
 
 # Prints an encrypted private key in PEM form, whose passphrase takes 2^31 - 1 rounds to try (PKCS #8, PBES2).
@@ -107,12 +107,12 @@ ASN1
   local number=20
   [[ ${FAULTS-} != long ]] || number=85
   tenant_creates "range($number)"' | . as $number | ingress("wide-\($number)"; [range(1000) | "h\(.).wide-\($number).example"])'
-  assert_neighbour_unharmed 'Ingress tenant/wide-[0-9]*: .*(LimitExceeded)' 10000
+  assert_neighbour_unharmed 'Ingress tenant/wide-[0-9]*: .*(LimitExceeded)' 4000 # to route 5,000 hosts takes jq a second, in both replicas
 }
 
 @test "thousands of wildcard hosts are limited, and a request for a host that nobody has is answered as fast as before" {
   tenant_creates 'range(20) | . as $number | ingress("wild-\($number)"; [range(240) | "*.w\(.).wild-\($number).example"])'
-  assert_neighbour_unharmed 'Ingress tenant/wild-[0-9]*: .*(LimitExceeded)' 5000
+  assert_neighbour_unharmed 'Ingress tenant/wild-[0-9]*: .*(LimitExceeded)'
   fastest=$(for _ in {1..10}; do ask nobody.has.this.example / -o /dev/null -w '%{time_total}\n'; done | sort -n | head -n 1)
   echo "# a host that nobody has: $fastest s" >&3
   [[ $fastest == 0.0* ]]
@@ -120,12 +120,12 @@ ASN1
 
 @test "9,000 paths in one Ingress are limited" {
   tenant_creates 'ingress("paths"; ["paths.example"]; [range(9000) | path("/\(.)"; "Prefix")])'
-  assert_neighbour_unharmed 'Ingress tenant/paths: .*(LimitExceeded)' 5000
+  assert_neighbour_unharmed 'Ingress tenant/paths: .*(LimitExceeded)'
 }
 
 @test "3,000 entries of spec.tls for 900 hosts are not multiplied" {
   tenant_creates 'ingress("product"; [range(900) | "p\(.).example"]) | with_tls(range(3000) | {secretName: "s\(.)"})'
-  assert_neighbour_unharmed 'Ingress tenant/product: ' 5000
+  assert_neighbour_unharmed 'Ingress tenant/product: '
 }
 
 # The most KiB that the controllers' folder in memory holds while the tenant's objects are read.
@@ -145,7 +145,7 @@ most_state() {
   echo "# most KiB in STATE_DIR: $most" >&3
   ((most < 20000))
   tenant_creates 'ingress("large"; [range(40) | "large-\(.).example"]) | with_tls(range(40) | {secretName: "large-\(.)", hosts: ["large-\(.).example"]})'
-  assert_neighbour_unharmed 'Ingress tenant/large: ' 5000
+  assert_neighbour_unharmed 'Ingress tenant/large: ' 3000 # they are read by both replicas
   most=$(most_state)
   echo "# most KiB in STATE_DIR: $most" >&3
   ((most < 20000))
