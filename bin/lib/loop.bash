@@ -12,7 +12,7 @@ step_cpu_seconds=60 # for each process of a step: an object that keeps one busy 
 prepare_loop() {
   set +m # what the loop starts belongs to the loop's process group
   mkdir -p "$STATE_DIR/run" "$admin"
-  rm -rf "$next/lists" # of a loop that was killed
+  rm -rf "$next/lists" "$STATE_DIR"/scratch/quarantine.* # of a loop that was killed
   make_room_for_prepared
   half_of_memory=$(find_half_of_memory)
   exec {bell}<>"$STATE_DIR/run/bell"
@@ -62,7 +62,7 @@ keep_accounts() {
 take_accounts() {
   mv -T "$next/accounts.new" "$next/accounts"
   read_accounts
-  ln -f "$live/snapshot" "$next/charged" || true # the disk is full: who changes something next pays once more
+  ln -f "$live/snapshot" "$next/charged" || rm -f "$next/charged" # the disk is full: the next change is free
 }
 
 # Sets restless_until and owed_until (see lib/accounts.jq).
@@ -131,12 +131,12 @@ end_quarantine() {
 tell_success() {
   printf -v last_good_poll '%(%s)T' -1
   [[ -z ${failures[poll]-} ]] || log 'the poll succeeds again'
-  failures[poll]='' failed_in_a_row=0 back_off=0 pause=$POLL_SECONDS
+  failures[poll]='' failed_in_a_row=0 back_off=0 pause=$POLL_SECONDS again=''
   keep_accounts
   take_time
   rest=$(((now - poll_began) / 4)) # after a long poll, so that a storm of events cannot keep the loop busy all the time
   [[ ! -s $next/log ]] || cat "$next/log" >&2
-  [[ -e $admin/ready ]] || echo 'ready' >"$admin/ready" || true # the next pass tries again
+  [[ -e $admin/ready ]] || echo 'ready' >"$admin/ready" || true # on a full disk it is empty, which is enough
 }
 
 # The loop sees at once that the API server is back, for which nobody rings. But what nginx
@@ -170,15 +170,7 @@ stay_in_step() {
   [[ -n $served && $served != "$wanted" ]] || return 0 # without an answer, nginx is being started, or very busy
   try step apply <"$live/nginx.conf"
   cat "$next/log" >&2
-  [[ $status == 0 ]] || decide_again
-}
-
-# apply went back to an older file: so the next pass makes the wanted one again, though nothing has changed. (The same
-# model with one more byte is another one. It stays valid, as publish reads it.)
-decide_again() {
-  pause=1
-  rm -f "$live/snapshot"
-  echo >>"$live/model.json"
+  [[ $status == 0 ]] || pause=1 again=yes # apply may have gone back to an older file: so the next pass makes the wanted one again
 }
 
 # Soon after a reload, and again while there is something to prune. (Each key of a Secret has a "-" in its name, default.pem
@@ -232,4 +224,4 @@ metric() { # counter|gauge NAME HELP VALUE [LABELS]
 
 # pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
 admin=$STATE_DIR/admin bell='' hash='' last_good_poll=0 poll_began=0 now=0 pause=1 rest=0 back_off=0
-polls=0 failed_polls=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 owed_until=0 failed_reloads=0 prune_at=''
+polls=0 failed_polls=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 owed_until=0 failed_reloads=0 prune_at='' again=''

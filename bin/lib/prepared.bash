@@ -97,6 +97,7 @@ dismiss() { # NAME
   [[ -n $output ]] || return 0
   [[ -e $waiting/$1.status ]] || feed "$1" </dev/null &>/dev/null || true # its complaint is of no interest
   exec {output}<&-
+  outputs[$1]='' # what is started next may get its number
   rm -f "$waiting/$1.status"
 }
 

@@ -14,10 +14,10 @@ note_wanted_secrets() {
     digest_again
 }
 
-# The disk is full, and the new digest is in its place already. If the Ingresses become again what they were, they have
-# to be digested all the same.
+# The disk is full, and the new digests are in their place already. If the lists become again what they were, they have to
+# be digested all the same: so none counts as read.
 digest_again() {
-  : >"$folder/read/ingresses"
+  rm -f "$folder"/read/*
   die 1 "cannot note whether an Ingress names a Secret; is $STATE_DIR full?"
 }
 

@@ -179,7 +179,7 @@ is_let_go() {
   cmp "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
   cluster_is rules "$many"
   "$bin/fetch" "$dir/known" >/dev/null
-  cluster_is rules "$edited"
+  cluster_is rules "$edited | .services.items[0].spec.ports[0].port = 81"
   ln -sf /dev/full "$dir/known/wanted-secrets"
   run "$bin/fetch" "$dir/known"
   assert_equal 1 "$status"

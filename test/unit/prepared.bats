@@ -6,7 +6,7 @@ setup() {
 }
 
 teardown() {
-  pkill -f "$dir/program.jq" || true # it may have ended
+  pkill -f "$dir/.*.jq" || true # it may have ended
 }
 
 # From now on it is known with which arguments it is used.
@@ -95,4 +95,34 @@ waits() {
   (sleep 0.3 && pkill -KILL -f "$dir/program.jq.*program.in") &
   run run_program < <(sleep 10)
   assert_equal 137 "$status"
+}
+
+@test "one that could not be started for a full disk takes nothing from the others, and is started later" {
+  source "$bin/loop"
+  mkdir -p "$next"
+  prepared=(first second)
+  make_room_for_prepared
+  for name in first second; do
+    cp <(echo '[inputs]') "$dir/$name.jq"
+    jq -n -c -f "$dir/$name.jq" </dev/null >"$dir/known"
+  done
+  prepare_steps
+  for name in first second; do jq -n -c -f "$dir/$name.jq" </dev/null >"$dir/used"; done
+  rm "$waiting/first.waits"
+  ln -s /dev/full "$waiting/first.waits"
+  prepare_steps
+  rm "$waiting/first.waits"
+  : >"$waiting/first.waits"
+  use_both &
+  wait_for 10 has_ended "$!"
+  assert_equal $'[7]\n[7]' "$(<"$dir/used")"
+}
+
+use_both() {
+  prepare_steps
+  for name in second first; do jq -n -c -f "$dir/$name.jq" <<<7; done >"$dir/used"
+}
+
+has_ended() { # PID
+  ! kill -0 "$1"
 }
