@@ -44,14 +44,15 @@ find_known() { # <ITEMS
     $0 in known { print known[$0]; next }
     length($0) >= large { print "late"; print >large_ones; next }
     { print ""; print >new }' "$known" "$late/known" - >"$folder/found"
-  mv -T "$folder/large-items.new" "$folder/large-items"
+  [[ ! -s $folder/large-items.new && ! -s $folder/large-items ]] || mv -T "$folder/large-items.new" "$folder/large-items"
 }
 
 # --- large items
 
 # An Ingress with a thousand hosts takes jq 40 ms, and a namespace may have many: nobody else waits for that. They are
-# digested beside the passes, and until then count as they were. (If the list was cut, it is the last item that is not
-# whole. So that one is looked at here, in case it is one that waits.)
+# digested beside the passes, and until then count as they were, by the last digest of that name. (If the list was cut,
+# it is the last item that is not whole. So that one is looked at here, in case it is one that waits. To find an item's
+# name as text is safe: the API server writes it first, and within a string each quote has a backslash.)
 let_large_ones_wait() { # COMMAND...
   tail -n 1 "$folder/items" | jq -n -R -L "$bin/lib" 'include "items"; inputs | read_item | empty'
   digest_late "$@" &>/dev/null &
@@ -69,14 +70,13 @@ let_large_ones_wait() { # COMMAND...
 # One at a time: what is new meanwhile gets the next turn. (When know_classes removes the folder, what is written here is
 # gone as well. Without "waiting", jq is none that the loop has prepared.)
 digest_late() { # COMMAND...
-  local status=0 finished waiting=''
+  local status=0 waiting=''
   cd "$late"
   exec 9>lock
   flock -n 9 || return 0
   wait_for_all_of_them
   (cd "$OLDPWD" && renice -n 19 "$BASHPID" >/dev/null && "$@") <items >digests 2>errors || status=$?
-  finished=$(wc -l <digests)
-  paste <(head -n "$finished" items) <(head -n "$finished" digests) >new
+  finished items digests >new
   mv -T new known
   rm items digests
   exec 9>&- # first, as the next turn may come as soon as this one is over
@@ -119,11 +119,16 @@ know_classes() {
   cp "$folder/classes" "$folder/known-classes"
 }
 
-# If COMMAND was ended because it took too long, the next pass goes on where it was. (Its last line may be cut.)
+# If COMMAND was ended because it took too long, the next pass goes on where it was.
 keep_progress() {
-  local finished
-  finished=$(wc -l <"$folder/new-digests")
-  paste <(head -n "$finished" "$folder/new-items") <(head -n "$finished" "$folder/new-digests") >>"$known" || forget_known
+  finished "$folder/new-items" "$folder/new-digests" >>"$known" || forget_known
+}
+
+# Prints each item that was digested, with its digest. (If COMMAND was ended, the last line may be cut.)
+finished() { # ITEMS DIGESTS
+  local number
+  number=$(wc -l <"$2")
+  paste <(head -n "$number" "$1") <(head -n "$number" "$2")
 }
 
 # The disk is full: what was written in part must not be taken for what is known. That costs the next digest its time.
