@@ -103,11 +103,11 @@ one_more='.ingresses.items += [.ingresses.items[1] | .metadata.name = "z-new" | 
   diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
 }
 
-# From here on, what digests large Ingresses beside the passes does not end while the file "held" is there.
+# From here on, what digests large Ingresses beside the passes has read all, but does not end while the file "held" is there.
 hold_late_digests() {
   mkdir "$dir/path"
   # shellcheck disable=SC2016 # the dollar signs are for the program
-  printf '#!/bin/bash\nif [[ $(nice) == 19 ]]; then while [[ -e %s ]]; do sleep 0.05; done; fi\nexec %s "$@"\n' "$dir/held" "$(command -v jq)" >"$dir/path/jq"
+  printf '#!/bin/bash\n[[ $(nice) == 19 ]] || exec %s "$@"\nsaid=$(%s "$@")\nwhile [[ -e %s ]]; do sleep 0.05; done\nprintf "%%s\\n" "$said"\n' "$(command -v jq)" "$(command -v jq)" "$dir/held" >"$dir/path/jq"
   chmod +x "$dir/path/jq"
   PATH=$dir/path:$PATH
   : >"$dir/held"
@@ -139,6 +139,7 @@ nobody_digests() {
   rm "$dir/held"
   wait_for 10 flock -n "$dir/known/late/lock" true
   take_late_digests "$dir/known"
+  test ! -s "$dir/known/read/ingresses" # so that the next pass begins again
   : >"$dir/held"
   "$bin/fetch" "$dir/known" | cmp - "$dir/first"
   wait_for 10 test -s "$dir/known/late/items"
