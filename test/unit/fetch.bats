@@ -107,7 +107,7 @@ one_more='.ingresses.items += [.ingresses.items[1] | .metadata.name = "z-new" | 
 hold_late_digests() {
   mkdir "$dir/path"
   # shellcheck disable=SC2016 # the dollar signs are for the program
-  printf '#!/bin/bash\n[[ $(nice) == 19 ]] || exec %s "$@"\nsaid=$(%s "$@")\nwhile [[ -e %s ]]; do sleep 0.05; done\nprintf "%%s\\n" "$said"\n' "$(command -v jq)" "$(command -v jq)" "$dir/held" >"$dir/path/jq"
+  printf '#!/bin/bash\n[[ $(nice) == 19 ]] || exec %s "$@"\nsaid=$(%s "$@")\necho >%s\nwhile [[ -e %s ]]; do sleep 0.05; done\nprintf "%%s\\n" "$said"\n' "$(command -v jq)" "$(command -v jq)" "$dir/has-read" "$dir/held" >"$dir/path/jq"
   chmod +x "$dir/path/jq"
   PATH=$dir/path:$PATH
   : >"$dir/held"
@@ -132,7 +132,7 @@ nobody_digests() {
   hold_late_digests
   cluster_is rules "$wide"
   "$bin/fetch" "$dir/known" | cmp - "$dir/first"
-  wait_for 10 test -s "$dir/known/late/items"
+  wait_for 10 test -e "$dir/has-read"
   take_late_digests "$dir/known"
   test -s "$dir/known/read/ingresses" # nothing has come of it yet
   pkill -KILL -f "bin/fetch $dir/known"
@@ -140,9 +140,10 @@ nobody_digests() {
   wait_for 10 flock -n "$dir/known/late/lock" true
   take_late_digests "$dir/known"
   test ! -s "$dir/known/read/ingresses" # so that the next pass begins again
+  rm "$dir/has-read"
   : >"$dir/held"
   "$bin/fetch" "$dir/known" | cmp - "$dir/first"
-  wait_for 10 test -s "$dir/known/late/items"
+  wait_for 10 test -e "$dir/has-read"
   others='.ingressClasses.items[].spec.controller = "somebody.example/else"'
   cluster_is rules "$wide | $others"
   "$bin/fetch" "$dir/known" >/dev/null
