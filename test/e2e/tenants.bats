@@ -107,7 +107,7 @@ ASN1
   local number=20
   [[ ${FAULTS-} != long ]] || number=85
   tenant_creates "range($number)"' | . as $number | ingress("wide-\($number)"; [range(1000) | "h\(.).wide-\($number).example"])'
-  assert_neighbour_unharmed 'Ingress tenant/wide-[0-9]*: .*(LimitExceeded)' 4000 # to route 5,000 hosts takes jq a second, in both replicas
+  assert_neighbour_unharmed 'Ingress tenant/wide-[0-9]*: .*(LimitExceeded)'
 }
 
 @test "thousands of wildcard hosts are limited, and a request for a host that nobody has is answered as fast as before" {
@@ -145,7 +145,7 @@ most_state() {
   echo "# most KiB in STATE_DIR: $most" >&3
   ((most < 20000))
   tenant_creates 'ingress("large"; [range(40) | "large-\(.).example"]) | with_tls(range(40) | {secretName: "large-\(.)", hosts: ["large-\(.).example"]})'
-  assert_neighbour_unharmed 'Ingress tenant/large: ' 3000 # they are read by both replicas
+  assert_neighbour_unharmed 'Ingress tenant/large: '
   most=$(most_state)
   echo "# most KiB in STATE_DIR: $most" >&3
   ((most < 20000))
