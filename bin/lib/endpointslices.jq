@@ -1,12 +1,13 @@
 # The digest of the EndpointSlices: the pods' addresses.
 #
 # input:  the items of an EndpointSliceList, one on each line (jq -n -R)
-# args:   $own_ports: [number], where the controller itself listens; $namespace, $pod: this pod
-# output: a line for each that belongs to a Service: {slice: "namespace/name", service: "namespace/name",
+# args:   $namespace, $pod: this pod
+# output: a line for each, {} if it belongs to no Service, else {slice: "namespace/name", service: "namespace/name",
 #         ports: {"name of a port": number}, ready: [address], ending: [address]}; IPv6 addresses in brackets, as in a
-#         URL; or {slice, service, fqdn: true} for one that has names instead of addresses
+#         URL; with of_controllers: true if they are the controller's own (reachable.jq);
+#         or {slice, service, fqdn: true} for one that has names instead of addresses
 # (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
-include "reachable"; # reachable, of_controllers
+include "reachable"; # of_controllers
 include "items"; # key, each_item
 include "allow"; # is_port, is_ipv4, is_ipv6
 
@@ -18,21 +19,22 @@ def address($type):
     elif $type == "IPv6" and is_ipv6 then "[\(.)]"
     else empty end;
 
-# input: an EndpointSlice / output: its digest
-def digest:
-  (.metadata.labels["kubernetes.io/service-name"] // empty) as $service
-  | {slice: key, service: "\(.metadata.namespace)/\($service)"} + of_controllers($namespace; $pod)
-    + if .addressType == "FQDN" then {fqdn: true}
-      else
-        .addressType as $type
-        | {
-            ports: ([.ports[]? | select(.port | is_port) | {(.name // ""): .port}] | add // {}),
-            # an endpoint without this condition counts as ready (EndpointConditions in discovery.k8s.io/v1)
-            ready: [.endpoints[]? | select(.conditions.ready != false) | address($type)],
-            # pods that are ending but still serve are used only if none is ready, as kube-proxy does
-            ending: [.endpoints[]? | select(.conditions.ready == false and .conditions.serving == true and .conditions.terminating == true) | address($type)]
-          }
-      end;
+# input: an EndpointSlice / output: what its digest says of its ports and addresses
+def addresses:
+  .addressType as $type
+  | if $type == "FQDN" then {fqdn: true}
+    else
+      {
+        ports: ([.ports[]? | select(.port | is_port) | {(.name // ""): .port}] | add // {}),
+        # an endpoint without this condition counts as ready (EndpointConditions in discovery.k8s.io/v1)
+        ready: [.endpoints[]? | select(.conditions.ready != false) | address($type)],
+        # pods that are ending but still serve are used only if none is ready, as kube-proxy does
+        ending: [.endpoints[]? | select(.conditions.ready == false and .conditions.serving == true and .conditions.terminating == true) | address($type)]
+      }
+    end;
 
-# Without the controller's own addresses, so that nginx cannot call itself.
-reachable(each_item("EndpointSlice"; digest); $own_ports)
+each_item("EndpointSlice";
+  (.metadata.labels["kubernetes.io/service-name"] // "") as $service
+  | if $service == "" then {}
+    else {slice: key, service: "\(.metadata.namespace)/\($service)"} + of_controllers($namespace; $pod) + addresses
+    end)

@@ -1,50 +1,53 @@
-# known-items - of a long list, only the items that are new are digested, and large ones beside the passes
+# known-items - of a long list, only the items that are new are digested, and large Ingresses beside the passes
 #
-# A digest depends on its item alone. Beside 1,000 Ingresses, one that changes would cost the digest of them all, and
-# a namespace with thousands of hosts would cost everybody seconds.
+# A digest depends on its item alone. Beside 1,000 Ingresses, one that changes would cost the digest of them all, and so
+# would one endpoint; and a namespace with thousands of hosts would cost everybody seconds.
 #
 # shellcheck shell=bash disable=SC2154 # folder is fetch's
 
-# Prints a line for each item: COMMAND's digest, or the remembered one if the item is unchanged. (In the file "found", an
-# empty line stands for a new item, and one that begins with "late" for one that waits.)
-only_new_items() { # COMMAND... <ITEMS
-  local known=$folder/known late=$folder/late status=0
+# Prints a line for each item of a list: COMMAND's digest, or the remembered one if the item is unchanged. (In the file
+# "found", an empty line stands for a new item, and one that begins with "late" for one that waits.)
+only_new_items() { # NAME COMMAND... <ITEMS
+  local name=$1 list=$folder/known/$1 status=0
+  local known=$list/known late=$list/late
+  shift
+  [[ -e $known ]] || { mkdir -p "$list" && : >"$known"; }
   if ! is_long; then
     : >"$known"
     "$@"
     return
   fi
-  know_classes
+  [[ $name != ingresses ]] || know_classes
   find_known
-  [[ ! -s $folder/large-items ]] || let_large_ones_wait "$@"
-  "$@" <"$folder/new-items" >"$folder/new-digests" || status=$?
+  [[ ! -s $list/large-items ]] || let_large_ones_wait "$@"
+  "$@" <"$list/new-items" >"$list/new-digests" || status=$?
   if ((status > 0)); then
     keep_progress
     return "$status"
   fi
-  awk -v new="$folder/new-digests" -v digests="$folder/digests" '
+  awk -v new="$list/new-digests" -v digests="$list/digests" '
     $0 == "" { if ((getline <new) <= 0) { missing = 1; exit } }
     { print >digests; sub(/^late\t?/, "") }
     $0 != ""
-    END { left_over = (getline <new) > 0; exit (missing || left_over) }' "$folder/found"
-  paste "$folder/items" "$folder/digests" | grep -v $'\tlate' >"$known" || forget_known # no line of JSON has a tab in it
+    END { left_over = (getline <new) > 0; exit (missing || left_over) }' "$list/found"
+  paste "$list/items" "$list/digests" | grep -v $'\tlate' >"$known" || forget_known # no line of JSON has a tab in it
   [[ ! -s $late/known ]] || : >"$late/known"
 }
 
-# The first time, nothing waits.
+# The first time nothing waits, and of other lists nothing ever does: no item has so many bytes.
 find_known() { # <ITEMS
-  local large=$large_bytes
-  [[ -e $folder/digest/ingresses ]] || large=1000000000 # bytes, more than a list has
+  local large=1000000000
+  if [[ $name == ingresses && -e $folder/digest/ingresses ]]; then large=$large_bytes; fi
   [[ -d $late ]] || mkdir "$late"
   [[ -e $late/known ]] || : >"$late/known"
-  : >"$folder/new-items"
-  : >"$folder/large-items.new"
-  tee "$folder/items" | awk -F '\t' -v new="$folder/new-items" -v large_ones="$folder/large-items.new" -v large="$large" '
+  : >"$list/new-items"
+  : >"$list/large-items.new"
+  tee "$list/items" | awk -F '\t' -v new="$list/new-items" -v large_ones="$list/large-items.new" -v large="$large" '
     FILENAME != "-" { known[$1] = $2; next }
     $0 in known { print known[$0]; next }
     length($0) >= large { print "late"; print >large_ones; next }
-    { print ""; print >new }' "$known" "$late/known" - >"$folder/found"
-  [[ ! -s $folder/large-items.new && ! -s $folder/large-items ]] || mv -T "$folder/large-items.new" "$folder/large-items"
+    { print ""; print >new }' "$known" "$late/known" - >"$list/found"
+  [[ ! -s $list/large-items.new && ! -s $list/large-items ]] || mv -T "$list/large-items.new" "$list/large-items"
 }
 
 # --- large items
@@ -54,17 +57,17 @@ find_known() { # <ITEMS
 # it is the last item that is not whole. So that one is looked at here, in case it is one that waits. To find an item's
 # name as text is safe: the API server writes it first, and within a string each quote has a backslash.)
 let_large_ones_wait() { # COMMAND...
-  tail -n 1 "$folder/items" | jq -n -R -L "$bin/lib" 'include "items"; inputs | read_item | empty'
+  tail -n 1 "$list/items" | jq -n -R -L "$bin/lib" 'include "items"; inputs | read_item | empty'
   digest_late "$@" &>/dev/null &
-  awk -v items="$folder/items" '
+  awk -v items="$list/items" '
     function value(field) {
       if (match(item, "\"" field "\":\"[^\"]*\"")) return substr(item, RSTART + length(field) + 4, RLENGTH - length(field) - 5)
     }
     FILENAME != "-" { if (match($0, /^[{]"ingress":"[^"]*"/)) before[substr($0, 13, RLENGTH - 13)] = $0; next }
     { getline item <items }
     $0 == "late" { $0 = "late\t" before[value("namespace") "/" value("name")] }
-    { print }' "$folder/digest/ingresses" - <"$folder/found" >"$folder/found.new"
-  mv -T "$folder/found.new" "$folder/found"
+    { print }' "$folder/digest/ingresses" - <"$list/found" >"$list/found.new"
+  mv -T "$list/found.new" "$list/found"
 }
 
 # One at a time: what is new meanwhile gets the next turn. (When know_classes removes the folder, what is written here is
@@ -88,20 +91,20 @@ digest_late() { # COMMAND...
 wait_for_all_of_them() {
   local i
   for i in 1 2 3; do
-    cp "$folder/large-items" items
+    cp "$list/large-items" items
     sleep 1
-    ! cmp -s "$folder/large-items" items || break
+    ! cmp -s "$list/large-items" items || break
   done
 }
 
 # For the loop, before each pass: when they are digested, or who did it was killed, the list counts as not read.
 take_late_digests() { # FOLDER
-  local said=''
-  if [[ -e $1/late/over ]]; then
-    said=$(<"$1/late/over")
-    rm "$1/late/over"
-  elif [[ -e $1/late/items ]] && flock -n "$1/late/lock" true; then
-    rm "$1/late/items"
+  local said='' late=$1/known/ingresses/late
+  if [[ -e $late/over ]]; then
+    said=$(<"$late/over")
+    rm "$late/over"
+  elif [[ -e $late/items ]] && flock -n "$late/lock" true; then
+    rm "$late/items"
   else
     return 0
   fi
@@ -121,7 +124,7 @@ know_classes() {
 
 # If COMMAND was ended because it took too long, the next pass goes on where it was.
 keep_progress() {
-  finished "$folder/new-items" "$folder/new-digests" >>"$known" || forget_known
+  finished "$list/new-items" "$list/new-digests" >>"$known" || forget_known
 }
 
 # Prints each item that was digested, with its digest. (If COMMAND was ended, the last line may be cut.)
@@ -140,7 +143,7 @@ forget_known() {
 # of hosts. (At the end of the file, read fails. What is digested only once is not remembered.)
 is_long() {
   local start
-  read -r -N "$large_bytes" start <"$folder/new/ingresses"
+  read -r -N "$large_bytes" start <"$folder/new/$name"
 }
 
 large_bytes=25000 # of an item: one with 150 hosts or more. (So each list with such an item is long.)

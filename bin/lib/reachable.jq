@@ -1,5 +1,5 @@
 # Which addresses of EndpointSlices nginx never calls: the controller's own, or it would ask itself. (Those outside of
-# ENDPOINT_CIDRS are left out afterwards, by cidrs.jq.)
+# ENDPOINT_CIDRS are not even in the snapshot, see cidrs.jq.)
 
 # input: an EndpointSlice / output: {of_controllers: true} if its Service is the controller's: this pod is in it; else {}
 #
@@ -19,15 +19,15 @@ def without(is_refused; $why):
       | {problem: {namespace: (.slice | split("/")[0]), reason: "EndpointRefused", message: "EndpointSlice \(.slice): \($refused[0]) \($what): \($why)"}}
     end;
 
-# input: none / output: what `digests` gives, without addresses of the controller
+# input: [digest of an EndpointSlice] / output: each, without addresses of the controller; and problems
 #
 # On a node's own network, others may listen at a controller's address, too: so it is refused only in EndpointSlices with
-# one of $own_ports. An IPv6 address can be spelled in several ways: what gets past here ends with a 403 or 508 (nginx.conf).
-def reachable(digests; $own_ports):
-  [digests] as $digests
-  | ([$digests[] | select(.of_controllers) | (.ready + .ending)[]? | {(.): true}] | add // {}) as $of_controllers
-  | $digests[]
+# a port where the controller listens. An IPv6 address can be spelled in several ways: what gets past here ends with a 403 or 508 (nginx.conf).
+def reachable:
+  [$ENV.HTTP_PORT, $ENV.HTTPS_PORT, $ENV.ADMIN_PORT | tonumber] as $own_ports
+  | [.[] | select(.of_controllers) | (.ready + .ending)[]?] as $of_controllers
+  | .[]
   | if .of_controllers then .ready = [] | .ending = [] | del(.of_controllers)
-    elif .ready and $of_controllers != {} and any(.ports[]; IN($own_ports[])) then without($of_controllers[.]; "address and port of a controller")
+    elif .ready and (.ready + .ending | . != . - $of_controllers) and any(.ports[]; IN($own_ports[])) then without(IN($of_controllers[]); "address and port of a controller")
     else .
     end;

@@ -3,6 +3,7 @@
 # input:  the snapshot, a line for each object (jq -n): the digests of the Ingresses, Services and EndpointSlices
 #         (ingresses.jq, services.jq and endpointslices.jq say what is in them), {terminating: "namespace"}, the
 #         {certificate: "namespace/name", ...} that `certificates` prints, {problem}; and last {whole: true}
+# $ENV:   HTTP_PORT, HTTPS_PORT, ADMIN_PORT
 # args:   $quarantine: [{"namespace/name of an Ingress": {digest, message, without_hosts}, ...}]: those that nginx rejects
 #         $default_secret: "namespace/name" of the Secret for hosts without a certificate, or ""
 #         $ownership, $limits, $shared: HOST_OWNERSHIP (ownership.jq), LIMITS (limits.jq) and SHARED_NAMESPACES
@@ -41,6 +42,7 @@ include "shut"; # served
 include "ownership"; # with_owners
 include "features"; # feature_claims
 include "feature-files";
+include "reachable"; # reachable
 include "allow"; # is_name, is_port, quoted
 
 # input: anything / output: why a part of an Ingress is not served as it says
@@ -178,8 +180,8 @@ def location($ready):
 
 # --- all of it
 #
-# At a first reading, leave out limits, quarantine, features, owners, redirects, and what stays shut (served); also the fields
-# also, balance, cut, others, protections and share. What stays is:
+# At a first reading, leave out limits, quarantine, features, owners, redirects, reachable, and what stays shut (served); also
+# the fields also, balance, cut, others, protections and share. What stays is:
 # [Ingresses | claims | answered($services)] | group_by(.host)[] | winners | location($ready)
 
 # what the snapshot says
@@ -189,7 +191,8 @@ def location($ready):
 | ([.[] | select(.terminating) | {(.terminating): true}] | add // {}) as $terminating
 | known_secrets as $secrets
 | ([.[] | select(.service and (.slice | not)) | {(.service): .}] | add // {}) as $services
-| ([.[] | select(.slice)] | sort_by(.slice) | group_by(.service) | map({(.[0].service): .}) | add // {}) as $slices
+| [[.[] | select(.slice)] | reachable] as $reachable
+| ($reachable | map(select(.slice)) | sort_by(.slice) | group_by(.service) | map({(.[0].service): .}) | add // {}) as $slices
 
 # the Ingresses that count: not those that nginx rejects, nor what exceeds a limit
 | ($limits | limits) as $limits
@@ -231,7 +234,7 @@ def location($ready):
     certificates: [$certificates[] | select(.files)],
     defaultCertificate: $default_file,
     problems:
-      ([ ($lines[], $limited[], $claims[], $hosts[].problems[]?, $decided[], ($winners | slice_problems($slices), cut_problems($upstreams)), $certificates[], ($default_certificate[] | objects) | .problem // empty),
+      ([ ($lines[], $reachable[], $limited[], $claims[], $hosts[].problems[]?, $decided[], ($winners | slice_problems($slices), cut_problems($upstreams)), $certificates[], ($default_certificate[] | objects) | .problem // empty),
          ($ingresses[] | {ingress} + .problems[]),
          ($quarantined[] | {ingress, reason: "RejectedByNginx", message: "it is quarantined: nothing of it is served, because nginx rejects it: \($quarantine[0][.ingress].message)"}),
          ($servers[].locations[] | select(.reason)) ]

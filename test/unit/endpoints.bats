@@ -172,15 +172,17 @@ ROWS
     slice("demo"; "admin"; ($admin | tonumber); "10.0.0.1", "10.0.0.7"),
     slice("demo"; "circle"; ($http | tonumber); "10.0.0.2", "10.0.0.1"),
     slice("demo"; "same-node"; 9000; "10.0.0.1"),
-    slice("demo"; "others"; ($http | tonumber); "10.0.0.3", "10.0.0.9")]' --arg http "$HTTP_PORT" --arg admin "$ADMIN_PORT" >"$dir/snapshot"
-  assert_equal 'bash-ingress/another 10.0.0.3
-bash-ingress/ingress 
-demo/admin 10.0.0.7
-demo/circle 
-demo/no-controller 10.0.0.9
-demo/others 10.0.0.3 10.0.0.9
-demo/same-node 10.0.0.1' "$(jq -r 'select(.slice) | "\(.slice) \(.ready | join(" "))"' "$dir/snapshot" | sort)"
+    slice("demo"; "others"; ($http | tonumber); "10.0.0.3", "10.0.0.9")]
+    | .services.items = [.endpointSlices.items[].metadata | {metadata: {namespace, name}, spec: {ports: [{port: 80}]}}]
+    | .ingresses.items = [.services.items[].metadata | . as $its | {metadata: ., spec: {ingressClassName: "bash", rules: [
+        {host: "\(.name).example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name, port: {number: 80}}}}]}}]}}]' --arg http "$HTTP_PORT" --arg admin "$ADMIN_PORT" >"$dir/snapshot"
+  "$bin/route" <"$dir/snapshot" >"$dir/model"
+  assert_equal "bash-ingress/another 10.0.0.3:8080
+demo/admin 10.0.0.7:$ADMIN_PORT
+demo/no-controller 10.0.0.9:8080
+demo/others 10.0.0.3:$HTTP_PORT 10.0.0.9:$HTTP_PORT
+demo/same-node 10.0.0.1:9000" "$(jq -r '.upstreams[] | "\(.service) \(.endpoints | join(" "))"' "$dir/model" | sort)"
   assert_equal "EndpointSlice demo/admin: 10.0.0.1 is not served: address and port of a controller
 EndpointSlice demo/circle: 10.0.0.2 and 1 more addresses are not served: address and port of a controller" \
-    "$("$bin/route" <"$dir/snapshot" | jq -r '.problems[] | select(.reason == "EndpointRefused").message')"
+    "$(jq -r '.problems[] | select(.reason == "EndpointRefused").message' "$dir/model")"
 }

@@ -74,8 +74,26 @@ digests_made() {
   done
   cluster_is rules "$many | .ingresses.items[33].spec.rules[0].host = \"last.example\""
   "$bin/fetch" "$dir/known" >"$dir/new"
-  assert_equal 1 "$(wc -l <"$dir/known/new-items")"
+  assert_equal 1 "$(wc -l <"$dir/known/known/ingresses/new-items")"
   grep -q last.example "$dir/new"
+}
+
+@test "of long lists of Services and EndpointSlices, too" {
+  local many='(.services, .endpointSlices).items |= [range(300) as $i | .[$i % length] | .metadata.name += "-\($i)"]' edit
+  mkdir "$dir/known"
+  start_api rules "$many"
+  be_the_proxy
+  "$bin/fetch" "$dir/known" >/dev/null
+  for edit in 'del(.endpointSlices.items[3].metadata.labels)' '.endpointSlices.items |= .[3:] + .[:2]' '.services.items[299].spec = {type: "ExternalName"}' '.services.items[5].spec.ports = 3' '.services.items |= .[:3]' .; do
+    cluster_is rules "$many | $edit"
+    "$bin/fetch" "$dir/known" >"$dir/new"
+    diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
+  done
+  cluster_is rules "$many | .endpointSlices.items[7].endpoints[0].addresses = [\"10.9.9.9\"] | .services.items[3, 4].spec.ports[0].port = 81"
+  "$bin/fetch" "$dir/known" >"$dir/new"
+  assert_equal 1 "$(wc -l <"$dir/known/known/endpointslices/new-items")"
+  assert_equal 2 "$(wc -l <"$dir/known/known/services/new-items")"
+  grep -q 10.9.9.9 "$dir/new"
 }
 
 # An Ingress of 1,000 hosts, and a small one more.
@@ -92,14 +110,14 @@ one_more='.ingresses.items += [.ingresses.items[1] | .metadata.name = "z-new" | 
   "$bin/fetch" "$dir/known" >"$dir/new"
   assert_equal '> ' "$(diff "$dir/first" "$dir/new" | grep '^[<>]' | cut -c 1-2)" # a line more, and none changed
   grep -q new.example "$dir/new"
-  wait_for 10 test -e "$dir/known/late/over"
+  wait_for 10 test -e "$dir/known/known/ingresses/late/over"
   take_late_digests "$dir/known"
   "$bin/fetch" "$dir/known" >"$dir/new"
   diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
   assert_equal 1001 "$(grep -o '"h[0-9]*.example","path":"/apple"\|new.example","path":"/"' "$dir/new" | sort -u | wc -l)"
   cluster_is rules "$wide | $one_more | .ingresses.items[1].spec.rules[0].host = \"other.example\""
   "$bin/fetch" "$dir/known" >"$dir/new"
-  assert_equal 1 "$(wc -l <"$dir/known/new-items")"
+  assert_equal 1 "$(wc -l <"$dir/known/known/ingresses/new-items")"
   diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
 }
 
@@ -115,7 +133,7 @@ hold_late_digests() {
 
 is_let_go() {
   rm -f "$dir/held"
-  wait_for 10 test -e "$dir/known/late/over"
+  wait_for 10 test -e "$dir/known/known/ingresses/late/over"
   take_late_digests "$dir/known"
 }
 
@@ -137,7 +155,7 @@ nobody_digests() {
   test -s "$dir/known/read/ingresses" # nothing has come of it yet
   pkill -KILL -f "bin/fetch $dir/known"
   rm "$dir/held"
-  wait_for 10 flock -n "$dir/known/late/lock" true
+  wait_for 10 flock -n "$dir/known/known/ingresses/late/lock" true
   take_late_digests "$dir/known"
   test ! -s "$dir/known/read/ingresses" # so that the next pass begins again
   rm "$dir/has-read"
@@ -167,7 +185,7 @@ nobody_digests() {
   refute_contains "$output" 'the list is cut'
   assert_contains "$output" 'CPU time limit exceeded'
   "$bin/fetch" "$dir/known" >"$dir/new"
-  known=$((150 - $(wc -l <"$dir/known/new-items")))
+  known=$((150 - $(wc -l <"$dir/known/known/ingresses/new-items")))
   ((known > 10 && known < 140))
   diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
 }
@@ -179,9 +197,9 @@ nobody_digests() {
   be_the_proxy
   "$bin/fetch" "$dir/known" >"$dir/first"
   cluster_is rules "$edited"
-  kib=$(($(stat -c %s "$dir/known/known") / 1024)) # the largest of all files
+  kib=$(($(stat -c %s "$dir/known/known/ingresses/known") / 1024)) # the largest of all files
   bash -c 'ulimit -f "$1" && "${@:2}"' _ "$((kib - 2))" "$bin/fetch" "$dir/known" >"$dir/new"
-  assert_equal 0 "$(stat -c %s "$dir/known/known")"
+  assert_equal 0 "$(stat -c %s "$dir/known/known/ingresses/known")"
   cmp "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
   cluster_is rules "$many"
   "$bin/fetch" "$dir/known" >/dev/null
