@@ -57,6 +57,19 @@ digests_made() {
   done
 }
 
+@test "IngressClasses that changed only in a poll that failed leave no trace" {
+  mkdir "$dir/known"
+  start_api rules
+  be_the_proxy
+  "$bin/fetch" "$dir/known" >/dev/null
+  cluster_is rules '.ingressClasses.items[].spec.controller = "somebody.example/else" | .services.items[0].metadata.name = 7'
+  run "$bin/fetch" "$dir/known"
+  assert_equal 1 "$status"
+  cluster_is rules '.ingresses.items[0].spec.rules[0].host = "new.example"'
+  "$bin/fetch" "$dir/known" >"$dir/new"
+  cmp "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
+}
+
 # 150 Ingresses, of which some change, come, go, or change places.
 @test "of a long list of Ingresses only those that are new are digested, and the snapshot is as if all were" {
   local many='.ingresses.items |= [range(150) as $i | .[$i % length] | .metadata.name += "-\($i)"]' edit
