@@ -31,7 +31,7 @@ run_program() ( # [FILE] <INPUT
 )
 
 waits() {
-  [[ -s $waiting/program.waits ]] && pgrep -f "$dir/program.jq.*program.in" >/dev/null
+  [[ -s $waiting/program.waits ]] && pgrep -f "^jq .*$dir/program.jq.*program.in" >/dev/null
 }
 
 @test "what waits prints what jq prints, however much that is, and then waits again" {
@@ -77,7 +77,7 @@ waits() {
   echo '"b"' >"$dir/other"
   assert_equal '0 ["b"]' "$(run_program "$dir/other" </dev/null | paste -sd ' ')"
   prepare_again
-  assert_equal 1 "$(pgrep -fc "$dir/program.jq.*program.in")"
+  assert_equal 1 "$(pgrep -fc "^jq .*$dir/program.jq.*program.in")"
   echo '"c"' >"$dir/other"
   touch -d '1 hour ago' "$dir/other" # the clock was set back
   assert_equal '0 ["c"]' "$(run_program "$dir/other" </dev/null | paste -sd ' ')"
@@ -88,11 +88,11 @@ waits() {
 @test "if what waits was killed, jq itself answers; if it is killed at work, that is a failure" {
   source "$bin/loop"
   prepare_program
-  pkill -KILL -f "$dir/program.jq.*program.in"
+  pkill -KILL -f "^jq .*$dir/program.jq.*program.in"
   wait_for 5 test -e "$waiting/program.status"
   assert_equal '0 ["a"]' "$(run_program </dev/null | paste -sd ' ')"
   prepare_again
-  (sleep 0.3 && pkill -KILL -f "$dir/program.jq.*program.in") &
+  (sleep 0.3 && pkill -KILL -f "^jq .*$dir/program.jq.*program.in") &
   run run_program < <(sleep 10)
   assert_equal 137 "$status"
 }
