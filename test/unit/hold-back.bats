@@ -365,3 +365,14 @@ watch_hold_back() {
   count_reload
   [[ ! -e $next/accounts && ! -e $next/charged ]]
 }
+
+@test "if it fails, the log has the name of the program" {
+  source "$bin/loop"
+  loop_after 0
+  echo 'what is no snapshot' >"$dir/cut"
+  echo '{}' >"$next/accounts"
+  run step hold_back "$next/accounts" 1000 <"$dir/cut"
+  assert_equal 1 "$status"
+  assert_contains "$output" ' hold-back: '
+  assert_equal hold-back "$(<"$next/step")"
+}
