@@ -148,11 +148,27 @@ give_up() { # PID
 read_items() { # PATH KIND
   local head=''
   open_answer "$1"
-  if ! IFS= read -r -t "$READ_SECONDS" -d '[' head <&"$answer" && [[ -z $head && -n $reader ]]; then
+  if ! read_head && [[ -z $head && -n $reader ]]; then
     wait "$reader" || return # it has said why there is no answer
   fi
   check_head "$2" "$head"
   rest_of_answer
+}
+
+# Adds to head what the answer begins with, up to its items. (When the wall clock jumps forward, the time of `read -t` is
+# over too, and what has come is in part.)
+read_head() {
+  local now began part failure
+  take_time
+  began=$now
+  while true; do
+    failure=0
+    IFS= read -r -t "$READ_SECONDS" -d '[' part <&"$answer" || failure=$?
+    head+=$part
+    ((failure > 128)) || return "$failure"
+    take_time
+    ((now - began < READ_SECONDS)) || exit 124 # as with timeout
+  done
 }
 
 # What a list must have, by the Kubernetes API conventions (lists and paging): the kind that

@@ -371,3 +371,24 @@ nobody_digests() {
   cluster_is rules
   cmp "$dir/first" <("$bin/fetch" "$dir/known")
 }
+
+@test "a list that begins too slowly is no answer in time, and a clock that jumps meanwhile makes none too slow" {
+  source "$bin/fetch"
+  READ_SECONDS=1
+  exec {answer}< <(printf '{"ki' && exec sleep 3)
+  head='' run read_head
+  assert_equal 124 "$status" # of which fetch says "no answer within 1 s"
+  exec {answer}< <(printf '{"kind":"List","items":[]}')
+  jumps=yes head=''
+  read() { # as it is when the clock jumps: its time is over, and what has come is in part
+    if [[ -z $jumps || $* != *-d* ]]; then
+      builtin read "$@"
+    else
+      jumps=''
+      builtin read -r -N 4 part
+      return 142
+    fi
+  }
+  read_head
+  assert_equal '{"kind":"List","items":' "$head"
+}
