@@ -23,8 +23,7 @@ def address($type):
 def addresses:
   .addressType as $type
   | if $type == "FQDN" then {fqdn: true}
-    else
-      {
+    else {
         ports: ([.ports[]? | select(.port | is_port) | {(.name // ""): .port}] | add // {}),
         # an endpoint without this condition counts as ready (EndpointConditions in discovery.k8s.io/v1)
         ready: [.endpoints[]? | select(.conditions.ready != false) | address($type)],
@@ -35,6 +34,4 @@ def addresses:
 
 each_item("EndpointSlice";
   (.metadata.labels["kubernetes.io/service-name"] // "") as $service
-  | if $service == "" then {}
-    else {slice: key, service: "\(.metadata.namespace)/\($service)"} + of_controllers($namespace; $pod) + addresses
-    end)
+  | if $service == "" then {} else {slice: key, service: "\(.metadata.namespace)/\($service)"} + of_controllers($namespace; $pod) + addresses end)

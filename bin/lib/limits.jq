@@ -43,42 +43,39 @@ def within_limits($limits):
 
 # --- one namespace
 
-# input: a digest of an Ingress / output: how many more locations its annotations ask for in each host: for whom nginx asks, for copies, and
-# for pages of errors, which are one, and one for each code of nginx's own (errors.jq)
+# input: digest of an Ingress with annotations / output: how many more locations these ask for in each host: for whom nginx asks,
+# for copies, and for pages of errors, which are one, and one for each code of nginx's own (errors.jq)
 def more_locations:
-  if .options.set then
-    .options.set
-    | ([.["auth-url", "mirror-target"] | values] | length)
-    + ([.["custom-http-errors"] // empty | "", scan("401|403|405|429|500|503")] | unique | length)
-  else 0 end;
+  .options.set
+  | ([.["auth-url", "mirror-target"] | values] | length)
+    + ([.["custom-http-errors"] // empty | "", scan("401|403|405|429|500|503")] | unique | length);
 
 # output: the sum of the numbers
 def total(numbers): reduce numbers as $number (0; . + $number);
 
-# input: digest of an Ingress / output: {"what there is a limit for": how much of it it asks for}
+# input: [digest of an Ingress] / output: {"what there is a limit for": how much of it they ask for}
 def size:
-  [.claims[] | select(.pathType == "Default").host] as $hosts
-  | ($hosts | length) as $own
+  def hosts: .claims[] | select(.pathType == "Default").host;
+  def number_of_hosts: [hosts] | length;
+  [.[] | hosts] as $hosts
   | {
-      ingresses: 1,
-      hosts: $own,
+      ingresses: length,
+      hosts: ($hosts | length),
       wildcards: ([$hosts[] | select(startswith("*"))] | length),
-      paths: ((.claims | length) - $own + more_locations * $own),
-      networks: total(.options.set // {} | .[] | arrays | length),
-      tls_hosts: total(.tls[].hosts // [] | length | if . == 0 then $own else . end)
+      paths: (total(.[].claims | length) - ($hosts | length) + total(.[] | select(.options.set) | more_locations * number_of_hosts)),
+      networks: total(.[].options.set | values | .[] | arrays | length),
+      tls_hosts: total(.[] | select(.tls != []) | number_of_hosts as $own | .tls[].hosts // [] | length | if . == 0 then $own else . end)
     };
-
-# input: [what size says] / output: the same of all of them
-def sum: . as $sizes | .[0] | with_entries(.key as $what | .value = total($sizes[][$what]));
 
 # input: what size says / output: the name of a limit that is exceeded, or null
 def exceeded($limits):
   first((to_entries[] | select(.value > $limits["namespace_\(.key)"]).key), null);
 
-# input: [{ingress: digest, size} of one namespace, the oldest first] / output: {problem, ingress} for each with which they exceed a limit
+# input: [digest of an Ingress of one namespace, the oldest first] / output: {problem, ingress} for each with which they exceed a limit
 def beyond_limits($limits):
-  foreach .[] as {$ingress, $size} ({};
-    ([.used // empty, $size] | sum) as $sum
+  foreach .[] as $ingress ({};
+    .used as $used
+    | ([$ingress] | size | with_entries(.value += $used[.key])) as $sum
     | ($sum | exceeded($limits)) as $limit
     | .problem = null
     | if $limit then
@@ -91,7 +88,7 @@ def beyond_limits($limits):
 # input: [digest of an Ingress, the oldest first] / output: those with which no namespace exceeds a limit; and
 # problems, of which one for each namespace has, as .shut, the claims that the others protect (shut.jq)
 def within_namespace_limits($limits):
-  [map({ingress: ., size: size}) | group_by(.ingress.ingress | namespace)[] | select(map(.size) | sum | exceeded($limits)) | [beyond_limits($limits)]
+  [group_by(.ingress | namespace)[] | select(size | exceeded($limits)) | [beyond_limits($limits)]
    | .[0].shut = (map(.ingress) | protected_beyond) | .[] | del(.ingress)] as $problems
   | if $problems == [] then .[]
     else

@@ -130,10 +130,10 @@ def fallbacks($has_error):
   [.[] | select(.protecting and ($has_error[.host] | not)) | . as {$host, $ingress}
    | {("\($ingress | namespace) \("", ($host | as_wildcard))"): $ingress}] | add // {};
 
-# input: [{host, claims}, ...] (ownership.jq) / output: [[claim of one host that is served, or closed], ...]
+# input and output: as for `served`
 #
 # nginx tries the hosts of all_shut one by one, as it does wildcards, so a namespace may have as many.
-def served($is_quarantined; $limits):
+def with_shut_places($is_quarantined; $limits):
   [.[] | {host, given: .claims, left: (.claims | without_shut($is_quarantined))}] as $hosts
   | [$hosts[] | select(.left == [] and .given != []) | {host, ingress: .given[0].ingress, protecting: any(.given[]; protecting)}] as $gone
   | [$gone | map(select($is_quarantined[.ingress].without_hosts | not)) | group_by(.ingress | namespace)[] | .[:$limits.namespace_wildcards]] as $shut
@@ -142,3 +142,11 @@ def served($is_quarantined; $limits):
       $fallbacks["\(.ingress // "/" | namespace) \(.host)"] as $gone
       | if $gone then shut("because Ingress \($gone) protects a host that would go here, and is not served") else . end;
     [$shut[] | [all_shut]] + [$hosts[].left | select(. != []) | if $fallbacks == {} then . else map(shut_as_fallback) end];
+
+# input: [{host, claims}, ...] (ownership.jq) / output: [[claim of one host that is served, or closed], ...]
+#
+# In most clusters, nothing has to stay shut.
+def served($is_quarantined; $limits):
+  if $is_quarantined == {} and all(.[].claims[]; (.beyond or .pathType == "Refused") | not) then [.[].claims | select(. != [])]
+  else with_shut_places($is_quarantined; $limits)
+  end;
