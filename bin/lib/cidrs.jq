@@ -29,4 +29,4 @@ def is_in($networks):
 | map(split("/") as [$address, $bits] | {numbers: ($address | numbers), bits: ($bits | tonumber), width: (if $address | contains(":") then 16 else 8 end)})
 | . as $networks
 | inputs
-| if .ready then without(is_in($networks) | not; "not in ENDPOINT_CIDRS") else . end
+| if .ready and (.of_controllers | not) then without(is_in($networks) | not; "not in ENDPOINT_CIDRS") else . end
