@@ -64,7 +64,7 @@ def size:
       wildcards: ([$hosts[] | select(startswith("*"))] | length),
       paths: (total(.[].claims | length) - ($hosts | length) + total(.[] | select(.options.set) | more_locations * number_of_hosts)),
       networks: total(.[].options.set | values | .[] | arrays | length),
-      tls_hosts: total(.[] | select(.tls != []) | number_of_hosts as $own | .tls[] | .hosts // [] | length | if . == 0 then $own else . end)
+      tls_hosts: total(.[] | select(.tls != []) | number_of_hosts as $own | .tls[] | .hosts // [] | length | if . == 0 then [$own, 1] | max else . end)
     };
 
 # input: what size says / output: the name of a limit that is exceeded, or null

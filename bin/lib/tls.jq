@@ -69,15 +69,25 @@ def wishes($ingress; $rule_hosts; $certificates):
         end
     end;
 
-# input: digest of an Ingress / output: the wishes and problems of its spec.tls, up to a limit: two for each host
-def all_wishes($certificates; $limits):
-  select(.tls != [])
-  | .ingress as $ingress
-  | (2 * $limits.ingress_hosts) as $most
+# input: digest of an Ingress / output: the wishes and problems of its spec.tls
+def wishes_of_ingress($certificates):
+  .ingress as $ingress
   | ([.claims[].host | select(. != "")] | unique) as $rule_hosts
-  | [limit($most + 1; .tls[] | wishes($ingress; $rule_hosts; $certificates))]
-  | .[:$most][],
-    (select(length > $most) | tls_problem($ingress; "LimitExceeded"; "spec.tls has more than \($most) hosts, and only the first \($most) are served"));
+  | .tls[] | wishes($ingress; $rule_hosts; $certificates);
+
+# input: [digest of an Ingress, the oldest first] / output: the wishes and problems of all, up to two for each host that an Ingress
+# and a namespace may have: 5,000 entries without hosts and a certificate of 500 names would come to 2.5 million
+def all_wishes($certificates; $limits):
+  foreach (.[] | select(.tls != [])) as $ingress ({};
+    ($ingress.ingress | namespace) as $namespace
+    | ([2 * $limits.ingress_hosts, 2 * $limits.namespace_tls_hosts - (.made[$namespace] // 0)] | min) as $most
+    | [limit($most + 1; $ingress | wishes_of_ingress($certificates))] as $wishes
+    | .wishes = $wishes[:$most]
+    | .made[$namespace] += (.wishes | length)
+    | if ($wishes | length) > $most then
+        .wishes += [tls_problem($ingress.ingress; "LimitExceeded"; "not all hosts of its spec.tls are served: they are more than LIMITS lets an Ingress or a namespace have (ingress_hosts, namespace_tls_hosts), with those that come from certificates")]
+      else . end;
+    .wishes[]);
 
 # input: [wish of one host, the oldest Ingress first] / output: {host, owner, own: {namespace: [its wish of each algorithm]}, problems}
 #
@@ -118,7 +128,7 @@ def not_inherited($hosts; $default):
 # input: [digest of an Ingress, the oldest first]; $hosts is what with_owners says
 # output: {host, files} for each host with a certificate of its own, and problems
 def certificates($certificates; $hosts; $default; $limits):
-  [.[] | all_wishes($certificates; $limits)]
+  [all_wishes($certificates; $limits)]
   | (.[] | select(.problem)),
     ( map(select(.problem | not))
       | select(. != []) # else the owners need not be found

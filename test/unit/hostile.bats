@@ -441,6 +441,10 @@ limited() { # INGRESSES LIMITS
   assert_contains "$(problems)" 'LimitExceeded: demo/b: it is not served: with it, the Ingresses of its namespace would have 3 hosts in spec.tls, and the limit is 2'
   limited 'ingress("demo/a"; "2022"; rules(["a.example"]) | .tls = [{secretName: "s"}, {secretName: "t"}, {secretName: "u"}])' namespace_tls_hosts=2 # each entry without hosts is for all
   assert_contains "$(problems)" 'demo/a: it is not served: with it, the Ingresses of its namespace would have 3 hosts in spec.tls'
+  limited 'ingress("demo/a"; "2022"; .tls = [{secretName: "s"}, {secretName: "t"}, {secretName: "u"}])' namespace_tls_hosts=2 # each entry counts, even if it has no host
+  assert_contains "$(problems)" 'demo/a: it is not served: with it, the Ingresses of its namespace would have 3 hosts in spec.tls'
+  limited 'ingress("demo/a"; "2022"; rules(["a.example", "b.example", "c.example"]))' namespace_tls_hosts=2
+  assert_equal '' "$(problems | grep Limit)"
 }
 
 @test "an Ingress with 5,000 mistakes says ten of them; why it is closed comes first; others' problems stay in the log" {

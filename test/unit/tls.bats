@@ -194,6 +194,18 @@ ROWS
   digest_lists <"$dir/many" | timeout 20 "$bin/route" | assert_json '.certificates | length' 900
 }
 
+@test "names that come from certificates count for a namespace as hosts in spec.tls do: the oldest Ingresses have theirs, and each other says that it has not" {
+  jq -c -n '{ingresses: {items: [(range(10) | {metadata: {namespace: "demo", name: "i\(.)", creationTimestamp: "202\(.)-01-01T00:00:00Z"}, spec: {ingressClassName: "bash",
+      tls: [{secretName: "s\(.)"}], rules: [{http: {paths: []}}]}}), {metadata: {namespace: "other", name: "young", creationTimestamp: "2030-01-01T00:00:00Z"},
+      spec: {ingressClassName: "bash", tls: [{secretName: "s", hosts: ["other.example"]}]}}]},
+    ingressClasses: {items: []}, terminatingNamespaces: {items: []}, services: {items: []}, endpointSlices: {items: []},
+    certificates: [(range(10) | {secret: "demo/s\(.)", algorithm: "RSA", file: "\(.)-1.pem", notAfter: "9", names: [range(4) as $n | "n\($n).i\(.).example"]}),
+      {secret: "other/s", algorithm: "RSA", file: "o-1.pem", notAfter: "9", names: ["other.example"]}]}' >"$dir/named"
+  digest_lists <"$dir/named" | LIMITS='namespace_tls_hosts=15' "$bin/route" >"$dir/model.json" # twice 15: a host may have a problem, too
+  jq '.certificates | map(.file // .files[0]) | group_by(.) | map("\(.[0]) \(length)")' "$dir/model.json" | assert_json . '["0-1.pem 4","1-1.pem 4","2-1.pem 4","3-1.pem 4","4-1.pem 4","5-1.pem 4","6-1.pem 4","7-1.pem 2","o-1.pem 1"]'
+  jq '[.problems[] | select(.reason == "LimitExceeded").ingress]' "$dir/model.json" | assert_json . '["demo/i7","demo/i8","demo/i9"]'
+}
+
 @test "of ECDSA, three curves by their names are served: none of the same size, and none with numbers of its own" {
   for curve in P-256 P-384 P-521 secp256k1 brainpoolP256r1 explicit; do
     options=(-pkeyopt "ec_paramgen_curve:${curve/explicit/P-256}")
