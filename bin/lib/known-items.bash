@@ -5,15 +5,15 @@
 #
 # shellcheck shell=bash disable=SC2154 # folder is fetch's
 
-# Prints a line for each item of a list: COMMAND's digest, or the remembered one if the item is unchanged. (In the file
-# "found", an empty line stands for a new item, and one that begins with "late" for one that waits.)
+# Prints a line for each item of a list: COMMAND's digest, or the remembered one if the item is unchanged. What is
+# remembered is the last list's "items" and their "digests", line by line. (No digest is an empty line, or begins with "late".)
 only_new_items() { # NAME COMMAND... <ITEMS
   local name=$1 list=$folder/known/$1 status=0
-  local known=$list/known late=$list/late
+  local late=$list/late
   shift
-  [[ -e $known ]] || { mkdir -p "$list" && : >"$known"; }
+  [[ -d $late ]] || mkdir -p "$late"
   if ! is_long; then
-    : >"$known"
+    forget_items
     "$@"
     return
   fi
@@ -21,33 +21,54 @@ only_new_items() { # NAME COMMAND... <ITEMS
   find_known
   [[ ! -s $list/large-items ]] || let_large_ones_wait "$@"
   "$@" <"$list/new-items" >"$list/new-digests" || status=$?
+  : >"$list/new-items" # STATE_DIR is small, and the list may be large
   if ((status > 0)); then
     keep_progress
     return "$status"
   fi
-  awk -v new="$list/new-digests" -v digests="$list/digests" '
-    $0 == "" { if ((getline <new) <= 0) { missing = 1; exit } }
-    { print >digests; sub(/^late\t?/, "") }
-    $0 != ""
-    END { left_over = (getline <new) > 0; exit (missing || left_over) }' "$list/found"
-  paste "$list/items" "$list/digests" | grep -v $'\tlate' >"$known" || forget_known # no line of JSON has a tab in it
+  put_together
   [[ ! -s $late/known ]] || : >"$late/known"
 }
 
-# The first time nothing waits, and of other lists nothing ever does: no item has so many bytes.
+# Writes "found", a line for each item: its digest if it is known, an empty one if it is new, "late" if it waits. Nothing is known
+# while "items" is that of this list and "digests" of the last one. The first time nothing waits, and of other lists nothing ever
+# does: no item has so many bytes.
 find_known() { # <ITEMS
   local large=1000000000
   if [[ $name == ingresses && -e $folder/digest/ingresses ]]; then large=$large_bytes; fi
-  [[ -d $late ]] || mkdir "$late"
   [[ -e $late/known ]] || : >"$late/known"
   : >"$list/new-items"
   : >"$list/large-items.new"
-  tee "$list/items" | awk -F '\t' -v new="$list/new-items" -v large_ones="$list/large-items.new" -v large="$large" '
+  awk -F '\t' -v items="$list/items" -v digests="$list/digests" -v new="$list/new-items" -v large_ones="$list/large-items.new" -v large="$large" '
+    BEGIN {
+      while ((getline digest <digests) > 0 && (getline item <items) > 0)
+        if (digest != "" && digest !~ /^late/) known[item] = digest
+      close(items)
+      close(digests)
+      printf "" >digests
+    }
     FILENAME != "-" { known[$1] = $2; next }
+    { print >items }
     $0 in known { print known[$0]; next }
     length($0) >= large { print "late"; print >large_ones; next }
-    { print ""; print >new }' "$known" "$late/known" - >"$list/found"
+    { print ""; print >new }' "$late/known" - >"$list/found"
   [[ ! -s $list/large-items.new && ! -s $list/large-items ]] || mv -T "$list/large-items.new" "$list/large-items"
+}
+
+# Prints the digest of each item, and remembers them. Fails unless each new item has got one; or, if only HOW_MANY of the
+# new digests are whole, remembers those.
+put_together() { # [HOW_MANY]
+  awk -v new="$list/new-digests" -v whole="${1-}" -v digests="$list/digests.new" '
+    $0 == "" { if ((whole != "" && read++ >= whole) || (getline <new) <= 0) missing = 1 }
+    { print >digests; sub(/^late\t?/, "") }
+    $0 != ""
+    END { exit (whole == "" && (missing || (getline <new) > 0)) }' "$list/found" || return
+  mv -T "$list/digests.new" "$list/digests"
+}
+
+# If COMMAND was ended because it took too long, the next pass goes on where it was. (The last line may be cut.)
+keep_progress() {
+  put_together "$(wc -l <"$list/new-digests")" >/dev/null
 }
 
 # --- large items
@@ -114,17 +135,18 @@ take_late_digests() { # FOLDER
 
 # --- what is forgotten
 
+forget_items() {
+  : >"$list/digests"
+  : >"$list/items"
+}
+
 # A digest also depends on the IngressClasses: what is known counts while these are as they were.
 know_classes() {
   cmp -s "$folder/classes" "$folder/known-classes" && return
-  : >"$known"
+  forget_items
   rm -rf "$late"
+  mkdir "$late"
   cp "$folder/classes" "$folder/known-classes"
-}
-
-# If COMMAND was ended because it took too long, the next pass goes on where it was.
-keep_progress() {
-  finished "$list/new-items" "$list/new-digests" >>"$known" || forget_known
 }
 
 # Prints each item that was digested, with its digest. (If COMMAND was ended, the last line may be cut.)
@@ -132,11 +154,6 @@ finished() { # ITEMS DIGESTS
   local number
   number=$(wc -l <"$2")
   paste <(head -n "$number" "$1") <(head -n "$number" "$2")
-}
-
-# The disk is full: what was written in part must not be taken for what is known. That costs the next digest its time.
-forget_known() {
-  : >"$known"
 }
 
 # For a short list, all that takes longer than it saves. Long is a list of many Ingresses, or with one that has thousands
