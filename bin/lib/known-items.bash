@@ -35,7 +35,7 @@ only_new_items() { # NAME COMMAND... <ITEMS
 # does: no item has so many bytes.
 find_known() { # <ITEMS
   local large=1000000000
-  if [[ $name == ingresses && -e $folder/digest/ingresses ]]; then large=$large_bytes; fi
+  if [[ $name == ingresses && -e $folder/read/ingresses.digest ]]; then large=$large_bytes; fi
   [[ -e $late/known ]] || : >"$late/known"
   : >"$list/new-items"
   : >"$list/large-items.new"
@@ -87,7 +87,7 @@ let_large_ones_wait() { # COMMAND...
     FILENAME != "-" { if (match($0, /^[{]"ingress":"[^"]*"/)) before[substr($0, 13, RLENGTH - 13)] = $0; next }
     { getline item <items }
     $0 == "late" { $0 = "late\t" before[value("namespace") "/" value("name")] }
-    { print }' "$folder/digest/ingresses" - <"$list/found" >"$list/found.new"
+    { print }' "$folder/read/ingresses.digest" - <"$list/found" >"$list/found.new"
   mv -T "$list/found.new" "$list/found"
 }
 

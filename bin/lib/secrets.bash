@@ -9,22 +9,22 @@
 # A new digest of the Ingresses may name other Secrets or ConfigMaps. The file is empty if none of them names one.
 note_wanted_secrets() {
   : >"$folder/listed"
-  grep -m 1 -oE "$names_secret|$names_config_map" "$folder/digest/ingresses" >"$folder/wanted-secrets" ||
+  grep -m 1 -oE "$names_secret|$names_config_map" "$folder/new/ingresses.digest" >"$folder/wanted-secrets" ||
     (($? == 1)) || # 1 means that there is none
     digest_again
 }
 
-# The disk is full, and the new digests are in their place already. If the lists become again what they were, they have to
-# be digested all the same: so none counts as read.
+# The disk is full. If the Ingresses become again what they were, they have to be digested all the same: so they do not
+# count as read.
 digest_again() {
-  rm -f "$folder"/read/*
+  rm -f "$folder/read/ingresses"
   die 1 "cannot note whether an Ingress names a Secret; is $STATE_DIR full?"
 }
 
 digest_secrets() {
   local now edition='' listed='' valid_until='' unread=0 is_asked=''
   if [[ ! -s $folder/wanted-secrets && -z $DEFAULT_TLS_SECRET ]]; then
-    : >"$folder/digest/secrets"
+    : >"$folder/read/secrets.digest"
     return
   fi
   take_time
@@ -46,10 +46,10 @@ list_secrets() {
   { read -r listed unread valid_until <"$folder/listed"; } 2>/dev/null || true
   TZ=UTC printf -v time '%(%F %TZ)T' -1 # in the form of `openssl -dateopt iso_8601`, so that times compare as text
   if [[ -n $listed && $listed == "${edition:-none}" && $time < $valid_until ]]; then return; fi
-  print_list "$time" >"$folder/making/list" || die 1 'cannot list the Secrets and ConfigMaps: jq says above why'
-  read -r unread valid_until <"$folder/making/list"
-  tail -n +2 "$folder/making/list" >"$folder/making/secrets"
-  mv -t "$folder/digest" "$folder/making/secrets"
+  print_list "$time" >"$folder/secret-list" || die 1 'cannot list the Secrets and ConfigMaps: jq says above why'
+  read -r unread valid_until <"$folder/secret-list"
+  tail -n +2 "$folder/secret-list" >"$folder/new/secrets.digest"
+  mv -t "$folder/read" "$folder/new/secrets.digest"
   printf '%s\n' "${edition:-none} $unread $valid_until" >"$folder/listed"
 }
 
@@ -57,7 +57,7 @@ print_list() { # TIME
   local found=$keys/found facts=$keys/facts.json files=("$keys"/*.{pem,htpasswd})
   [[ -n $edition ]] || found=/dev/null facts=/dev/null
   jq -n -R -r -c -L "$bin/lib" -f "$bin/lib/secrets.jq" "$found" --arg print list --arg now "$1" --arg asked '' --argjson began 0 \
-    --rawfile claims "$folder/digest/ingresses" --arg default "$DEFAULT_TLS_SECRET" --arg namespace "$WATCH_NAMESPACE" \
+    --rawfile claims "$folder/read/ingresses.digest" --arg default "$DEFAULT_TLS_SECRET" --arg namespace "$WATCH_NAMESPACE" \
     --rawfile found /dev/null --rawfile times /dev/null --slurpfile facts "$facts" --rawfile files <(printf '%s\n' "${files[@]##*/}")
 }
 
@@ -98,7 +98,7 @@ patience() {
 # The passes come first (nice) while there are not enough CPUs. Status 3: another one is at it.
 run_certificates() {
   local said status=0
-  said=$(nice -n 10 "$bin/certificates" "$folder/digest/ingresses" 2>&1) || status=$?
+  said=$(nice -n 10 "$bin/certificates" "$folder/read/ingresses.digest" 2>&1) || status=$?
   if ((status == 0)); then said=''; fi
   if ((status != 3)); then
     printf '%s' "$said" >"$folder/error/secrets.new"

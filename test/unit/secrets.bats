@@ -43,7 +43,7 @@ line_of() { # NAMESPACE/NAME
   add_pair demo/one a.example
   add_pair demo/two b.example
   watch_openssl "if [[ \$1 == x509 && -e $dir/held ]]; then until [[ -e $dir/go ]]; do sleep 0.1; done; fi; touch $dir/held; sleep 1"
-  bash -c 'source "$1/certificates" && program=certificates round_seconds=1 && main "$2"' _ "$bin" "$dir/lists-read/digest/ingresses" 3>&- &
+  bash -c 'source "$1/certificates" && program=certificates round_seconds=1 && main "$2"' _ "$bin" "$dir/lists-read/read/ingresses.digest" 3>&- &
   wait_for 15 has_other_line demo/one "$one" # a round that lasts for one pair has ended
   assert_equal "$two" "$(line_of demo/two)"
   touch "$dir/go"
