@@ -47,12 +47,14 @@ jump() { # SECONDS HOST
   done
 }
 
+# Not by an hour: the pod's tokens would have run out, the kubelet would get new ones, and when the clock is back the API
+# server refuses these, as they are from the future.
 there_and_back() {
-  jump 3600 forward.example
+  jump 1800 forward.example
   jump 0 back.example
 }
 
-@test "a clock that jumps by an hour, and back, loses no request, fails no poll and changes no leader" {
+@test "a clock that jumps by half an hour, and back, loses no request, fails no poll and changes no leader" {
   [[ ${FAULTS-} == long ]] || skip 'it sets the clock of this machine, and so runs in make test-faults only'
   wait_for_line 30 'leads 1' leadership
   before=$(leadership)
