@@ -5,8 +5,9 @@
 # $ENV:   HTTP_PORT, HTTPS_PORT, LISTEN_IPV6, PROXY_PROTOCOL, STATE_DIR
 # Variables of nginx, such as $nginx_says, are from the templates: answers, proxying, headers and tls.conf.template.
 #
-# At a first reading, leave out certificates, `merged`, blocks_against_redirects, and what features add (with_features): the
-# fields lines, head, directives, target, rewrite and tls_name. What stays is: upstream_block, server_block, location_blocks.
+# At a first reading, skip certificates, `merged`, `blocks_against_redirects`, and what features add (`with_features`): the
+# fields `lines`, `head`, `directives`, `target`, `rewrite` and `tls_name`. What remains is: upstream_block, server_block,
+# location_blocks.
 
 include "features"; # with_features
 include "feature-files";
@@ -135,7 +136,7 @@ def server_block($tls):
       end) | join("\n      "));",
     (if .host == "" then $tls[] else empty end),
     "    if ($nginx_says) { return 400 $nginx_says; }",
-    "    if ($is_loop) { return 508 \"This request goes round in circles, perhaps because an EndpointSlice has the address of a controller.\\n\"; }",
+    "    if ($loop_says) { return 508 $loop_says; }",
     .lines[]?,
     (.locations[] | location_blocks($exact)),
     (.locations | blocks_against_redirects($exact)),

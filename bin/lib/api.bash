@@ -179,7 +179,7 @@ check_head() { # KIND HEAD
   case $2 in
     *'"continue":"'[!\"]*) fail 'the answer is only the first page of a longer list' ;;
     '{"kind":"'"$1"'"'*) [[ $2 =~ $whole ]] || fail "the list has no items or no resourceVersion, or is cut: $2" ;;
-    *) fail "the answer is no $1: ${2:0:80}" ;;
+    *) fail "the answer is not of kind $1: ${2:0:80}" ;;
   esac
 }
 

@@ -26,7 +26,7 @@ def is_in($networks):
                        and ($numbers | masked($network.bits; $network.width)) == $network.numbers);
 
 [$cidrs | networks[]]
-| if . == [] then error("ENDPOINT_CIDRS is no list of networks") else . end
+| if . == [] then error("ENDPOINT_CIDRS is not a list of networks") else . end
 | map(split("/") as [$address, $bits] | {numbers: ($address | numbers), bits: ($bits | tonumber), width: (if $address | contains(":") then 16 else 8 end)})
 | . as $networks
 | inputs

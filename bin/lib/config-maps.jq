@@ -52,7 +52,7 @@ def wrong_header($use):
 def headers($use):
   def refused($message): {reason: "ConfigMapRefused", $message};
   (.data // {}) as $data
-  | if .binaryData // {} != {} then refused("it has binaryData, which is no header")
+  | if .binaryData // {} != {} then refused("it has binaryData, which cannot be headers")
     elif $data | length > most_headers then refused("it has more than \(most_headers) headers")
     elif [$data[] | length] | add // 0 | . > largest then refused("its values have more than \(largest) characters")
     elif [$data | keys[] | plain] | length != (unique | length) then refused("it has two keys that are one header")

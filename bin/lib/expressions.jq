@@ -73,7 +73,7 @@ def weighed:
                (if $token == "*" then [0, null] elif $token == "+" then [1, null] elif $token == "?" then [0, 1] else $token | count end) as [$least, $most]
                | (if .in_head and $least == 0 then .head -= 1 else . end)
                | if .atom == null then .why = "has \($token) with nothing before it to repeat"
-                 elif $most != null and $most < $least then .why = "has \($token), which is no count"
+                 elif $most != null and $most < $least then .why = "has \($token), which is not a count"
                  elif .atom == "group" then
                    if $token == "?" then .now.ways += .skipped.ways else .why = "repeats a group, which could take very long: only ? may follow a group" end
                  elif $most != null then step($most) | .now.ways *= $most - $least + 1
@@ -101,7 +101,7 @@ def weighed:
                | .groups[0].ends += [.now] | .now = .groups[0].start | .atom = null
              elif $token == "^" then (if .first then . else .why = "has ^ in its middle" end) | .atom = null
              elif $token == "$" then step(1) | .atom = null
-             elif $token | IN("{", "}") then .why = "has a \($token) that is no count such as {2,4}"
+             elif $token | IN("{", "}") then .why = "has a \($token) that is not a count such as {2,4}"
              elif ($token | startswith("[")) and ($token | is_sound | not) then .why = "has a range in \($token) that is none"
              elif $token | is_literal then
                .atom = "one" | step($token | length) | if .in_head then .head += ($token | length) else . end

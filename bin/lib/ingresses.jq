@@ -19,9 +19,9 @@
 #
 # host "" is any host that no other server has. pathType is Exact, Prefix, or one of three that are ours and not the
 # API's: Default, which is what no path of the host matches, RegularExpression (expressions.jq), and Refused (shut.jq).
-# At a first reading, leave out annotations ($asked, $closed, $redirected), regular expressions, limits, and what stays
-# shut (counting, certain): an Ingress whose protection cannot be given. What stays is: a claim for each path of each rule,
-# and one of type Default for each host.
+# At a first reading, skip annotations ($asked, $closed, $redirected), regular expressions, limits, and shut.jq (`counting`,
+# `certain`), which closes an Ingress whose protection cannot be given. What remains is: a claim for each path of each
+# rule, and one of type Default for each host.
 #
 # $closed is why an Ingress must not be served at all: a protection that it asks for cannot be given (annotations.jq); else null.
 # (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
@@ -47,7 +47,7 @@ def error_answer($status; $reason; $message): {$status, $reason, $message};
 def backend($namespace; $closed):
   if $closed then error_answer(503; "ProtectionNotAvailable"; $closed)
   elif .service == null then error_answer(501; "ResourceBackendNotServed"; "a resource cannot be the backend here, only a Service can")
-  elif .service.name | is_name | not then error_answer(503; "ServiceRefused"; "\(.service.name | quoted) is no name of a Service")
+  elif .service.name | is_name | not then error_answer(503; "ServiceRefused"; "\(.service.name | quoted) is not a valid name of a Service")
   else {service: "\($namespace)/\(.service.name)", port: (.service.port | .name // .number // 0)}
   end;
 
@@ -65,7 +65,7 @@ def path_and_type($expressions):
       {path: ($path | if . == "/" then . else rtrimstr("/") end), pathType: "Prefix"}
     end;
 
-# input: an Ingress / output: {"host": true, ...} of its rules, without those that are no DNS names
+# input: an Ingress / output: {"host": true, ...} of its rules, without those that are not DNS names
 def rule_hosts:
   [.spec.rules[]? | .host // ""] | unique
   | (. - [""] | only_hosts) + map(select(. == ""))
@@ -84,7 +84,7 @@ def rule_claims($hosts; $redirected; $closed; $expressions):
       | path_and_type($expressions)
       | {$host} + . + (if asks_with_http then {} else $redirect end) + $backend
     else
-      problem("HostRefused"; "the host \($host | quoted) is no DNS name")
+      problem("HostRefused"; "the host \($host | quoted) is not a DNS name")
     end;
 
 # input: an Ingress / output: a claim of type Default for each of its hosts, for any host if it has no rules

@@ -10,7 +10,7 @@
 # input: [Lease], or another answer / output: "15 bash-ingress-1"; no holder: "15 "
 def holder:
   if length == 1 and .[0].kind == "Lease" then .[0].spec | "\(.leaseDurationSeconds // 0) \(.holderIdentity // "")"
-  else error("the answer is no Lease")
+  else error("the answer is not a Lease")
   end;
 
 # output: the time with six digits after the point (MicroTime)

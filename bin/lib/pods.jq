@@ -12,7 +12,7 @@ def ends: .metadata.deletionTimestamp != null or .status.phase == "Failed" or .s
 def is_ready: (ends | not) and any(.status.conditions[]?; .type == "Ready" and .status == "True");
 
 [inputs]
-| if length == 1 and .[0].kind == "PodList" then .[0].items else error("the answer is no PodList") end
+| if length == 1 and .[0].kind == "PodList" then .[0].items else error("the answer is not a PodList") end
 | [.[] | select(.metadata.name == $me)] as $mine
 | ( $mine[0].metadata.labels // {}
     | del(.["pod-template-hash"], .["controller-revision-hash"], .["pod-template-generation"])

@@ -48,7 +48,7 @@ include "allow"; # is_name, is_port, quoted
 # input: anything / output: why a part of an Ingress is not served as it says
 def problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message}};
 
-# --- 1. claims
+# --- 1. claim
 
 # input: [digest of an Ingress] / output: the same, the oldest first
 #
@@ -63,7 +63,7 @@ def claims($numbers):
   ({ingress, created} + .options | if .set then .options = $numbers[.set | tojson] | del(.set) else . end) as $common
   | .claims[] | $common + .;
 
-# --- 2. who answers
+# --- 2. answered
 
 # input: a claim / output: the same, answered by an error of ours
 def answered_by_us($status; $reason; $message): del(.port) + {$status, $reason, $message};
@@ -95,7 +95,7 @@ def answered($services):
       end
   end;
 
-# --- 3. winners
+# --- 3. winner
 
 # input: [answered claim of one host, path and type, the oldest Ingress first] / output: the first, and a problem for each other
 def first_wins:
@@ -125,7 +125,7 @@ def winners:
       else $defaults[0] | {ingress: null, host, path, pathType}
       end );
 
-# --- 4. model
+# --- 4. location, and what else the model has
 
 # input: [digest of an EndpointSlice] of one Service / output: {"name of a port": [those that have it], ...}
 def by_port: reduce .[] as $slice ({}; .[$slice.ports // {} | keys[]] += [$slice]);
@@ -180,8 +180,8 @@ def location($ready):
 
 # --- all of it
 #
-# At a first reading, leave out limits, quarantine, features, owners, redirects, reachable, and what stays shut (served); also
-# the fields also, balance, cut, others, protections and share. What stays is:
+# At a first reading, skip limits, quarantine, features, owners, redirects, `reachable` and `served`; and the fields `also`,
+# `balance`, `cut`, `others`, `protections` and `share`. What remains is:
 # [Ingresses | claims | answered($services)] | group_by(.host)[] | winners | location($ready)
 
 # what the snapshot says

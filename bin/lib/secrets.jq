@@ -177,7 +177,7 @@ def looked_at($wanted):
       | if has("object") | not then
           as_it_says | for_each_use($wanted; refused("ObjectUnreadable"; "it is nested too deeply to be read"))
         elif (.object | type) != "object" or (.object.metadata.name | type) != "string" or ($name and (.object | (.kind | IN("Secret", "ConfigMap") | not) or name_here != $name)) then
-          error("an item of the list is no Secret, or what was asked for is another object")
+          error("an item of the list is not a Secret, or what was asked for is another object")
         else
           .object as $secret
           | $secret | name_here

@@ -61,7 +61,7 @@ def wishes($ingress; $rule_hosts; $certificates):
       tls_problem($ingress; $certificate.reason; "Secret \($secret): \($certificate.message); \($consequence)")
     else
       tls_hosts($rule_hosts; $certificate)
-      | if is_host | not then tls_problem($ingress; "HostRefused"; "the host \(quoted) of spec.tls is no DNS name")
+      | if is_host | not then tls_problem($ingress; "HostRefused"; "the host \(quoted) of spec.tls is not a DNS name")
         else
           {ingress: $ingress, namespace: ($ingress | namespace), host: ., certificate: $certificate},
           ( select($certificate.names[.] or $certificate.names[as_wildcard] | not)

@@ -132,11 +132,11 @@ stub() { # NAME SCRIPT
   start_proxy
   cp "$api/services" "$dir/services"
   : >"$api/services"
-  assert_fails 'cannot read services: the answer is no ServiceList'
+  assert_fails 'cannot read services: the answer is not of kind ServiceList'
   head -c 100 "$dir/services" >"$api/services"
   assert_fails 'cannot use services: the list is cut'
   echo '<html>log in first</html>' >"$api/services"
-  assert_fails 'cannot read services: the answer is no ServiceList: <html>'
+  assert_fails 'cannot read services: the answer is not of kind ServiceList: <html>'
   mv "$dir/services" "$api/services"
   "$bin/fetch" "$dir/known" >/dev/null
   kill -TERM "$(<"$dir/api.pid")" # at once: QUIT would wait for the slow answer

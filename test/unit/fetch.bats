@@ -334,14 +334,14 @@ nobody_digests() {
   start_api rules
   use_quick_kubectl
   : >"$api/services"
-  assert_fails 'the answer is no Service'
+  assert_fails 'the answer is not of kind Service'
 }
 
 @test "a page of HTML is an error, and is told in one line of plain text" {
   start_api rules
   use_quick_kubectl
   printf '<html>\e]2;Please log in</html>\n' >"$api/services"
-  assert_fails 'cannot read services: the answer is no ServiceList: <html>?]2;Please log in</html>?'
+  assert_fails 'cannot read services: the answer is not of kind ServiceList: <html>?]2;Please log in</html>?'
 }
 
 @test "a list of IngressClasses that was cut is an error, and takes no route away" {
@@ -372,7 +372,7 @@ nobody_digests() {
   "$bin/fetch" "$dir/known" >"$dir/first"
   for folder in '' "$dir/known"; do
     echo '{"kind":"IngressList","apiVersion":"","metadata":{"resourceVersion":"1"},"items":[]}' >"$api/services"
-    assert_fails 'the answer is no ServiceList: {"kind":"IngressList"' $folder
+    assert_fails 'the answer is not of kind ServiceList: {"kind":"IngressList"' $folder
     echo '{"kind":"ServiceList","apiVersion":"","metadata":{"resourceVersion":"1"},"items":null}' >"$api/services"
     assert_fails 'the list has no items or no resourceVersion' $folder
     echo '{"kind":"ServiceList","apiVersion":"","metadata":{"resourceVersion":""},"items":[]}' >"$api/services"

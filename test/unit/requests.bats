@@ -222,9 +222,9 @@ answer_to() { # REQUEST
     GET /apple/../x HTTP/1.1|H||                             400 text/plain The path has a segment "." or ".." in it, which is not served: resolve it first.
     GET /apple#x HTTP/1.1|H||                                400 text/plain The path has a "#" or a backslash in it, which is not served: write it as %23 or %5C.
     GET /x.html HTTP/1.1|H||                                 404 text/plain No rule of an Ingress matches host fruit.example and path /x.html.
-    NONSENSE||                                               400 text/plain This is no HTTP request that could be understood.
-    GET /apple HTTP/1.1||                                    400 text/plain This is no HTTP request that could be understood.
-    GET /apple HTTP/1.1|Host: a b||                             400 text/plain This is no HTTP request that could be understood.
+    NONSENSE||                                               400 text/plain This is not an HTTP request that could be understood.
+    GET /apple HTTP/1.1||                                    400 text/plain This is not an HTTP request that could be understood.
+    GET /apple HTTP/1.1|Host: a b||                             400 text/plain This is not an HTTP request that could be understood.
     TRACE /apple HTTP/1.1|H||                                405 text/plain This method is not possible here.
     GET /LONG HTTP/1.1|H||                                   414 text/plain The request line is too long: it may have 16 kB.
     GET /apple HTTP/1.1|H|A: LONG||                          431 text/plain The header of the request is too large: a line may have 16 kB, all of it 64 kB.
@@ -234,7 +234,7 @@ ROWS
   assert_equal 'This port is for HTTPS, and the request came without TLS.' "$(curl -s "http://127.0.0.1:$HTTPS_PORT/")"
   rm -f "$STATE_DIR/admin/ready"
   assert_equal 'This is not available now: try again later. 503 text/plain' "$(curl -s "127.0.0.1:$ADMIN_PORT/readyz" -w '%{http_code} %{content_type}' | paste -sd ' ')"
-  assert_equal 'This is no HTTP request that could be understood.' "$(curl -s "127.0.0.1:$ADMIN_PORT/" -H 'Host: a b')"
+  assert_equal 'This is not an HTTP request that could be understood.' "$(curl -s "127.0.0.1:$ADMIN_PORT/" -H 'Host: a b')"
   assert_equal 400 "$(ask fruit.example /apple/../x --head -o /dev/null -w '%{http_code}')"
   for request in 'GET /apple/../x HTTP/1.1|H||' 'NONSENSE||'; do
     answers_to "$request" >/dev/null
