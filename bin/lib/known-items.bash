@@ -30,14 +30,15 @@ only_new_items() { # NAME COMMAND... <ITEMS
   [[ ! -s $late/known ]] || : >"$late/known"
 }
 
-# Writes "found", a line for each item: its digest if it is known, an empty one if it is new, "late" if it waits. Nothing is known
-# while "items" is that of this list and "digests" of the last one. The first time nothing waits, and of other lists nothing ever
-# does: no item has so many bytes.
+# Writes "found", a line for each item: its digest if it is known, an empty one if it is new, "late" if it waits. From here
+# until put_together has the new digests, none is remembered: they would be those of other items. The first time nothing
+# waits, and of other lists nothing ever does: no item has so many bytes.
 find_known() { # <ITEMS
   local large=1000000000
   if [[ $name == ingresses && -e $folder/read/ingresses.digest ]]; then large=$large_bytes; fi
   [[ -e $late/known ]] || : >"$late/known"
   : >"$list/new-items"
+  : >"$list/new-digests"
   : >"$list/large-items.new"
   awk -F '\t' -v items="$list/items" -v digests="$list/digests" -v new="$list/new-items" -v large_ones="$list/large-items.new" -v large="$large" '
     BEGIN {
@@ -56,13 +57,14 @@ find_known() { # <ITEMS
 }
 
 # Prints the digest of each item, and remembers them. Fails unless each new item has got one; or, if only HOW_MANY of the
-# new digests are whole, remembers those.
+# new digests are whole, remembers those. (An `exit` with status 0 would hide from gawk that the disk is full.)
 put_together() { # [HOW_MANY]
   awk -v new="$list/new-digests" -v whole="${1-}" -v digests="$list/digests.new" '
+    BEGIN { printf "" >digests }
     $0 == "" { if ((whole != "" && read++ >= whole) || (getline <new) <= 0) missing = 1 }
     { print >digests; sub(/^late\t?/, "") }
     $0 != ""
-    END { exit (whole == "" && (missing || (getline <new) > 0)) }' "$list/found" || return
+    END { if (whole == "" && (missing || (getline <new) > 0)) exit 1 }' "$list/found" || return
   mv -T "$list/digests.new" "$list/digests"
 }
 

@@ -75,15 +75,20 @@ def wishes_of_ingress($certificates):
   | ([.claims[].host | select(. != "")] | unique) as $rule_hosts
   | .tls[] | wishes($ingress; $rule_hosts; $certificates);
 
+# input: digest of an Ingress / output: whether hosts of its spec.tls are those of certificates (all others are limited by limits.jq)
+def has_hosts_of_certificates: all(.claims[]; .host == "") and any(.tls[]; (.hosts // []) == []);
+
 # input: [digest of an Ingress, the oldest first] / output: the wishes and problems of all, up to two for each host that an Ingress
-# and a namespace may have: 5,000 entries without hosts and a certificate of 500 names would come to 2.5 million
+# may have; and that a namespace may have from certificates, as 5,000 entries and a certificate of 500 names would be 2.5 million
 def all_wishes($certificates; $limits):
   foreach (.[] | select(.tls != [])) as $ingress ({};
     ($ingress.ingress | namespace) as $namespace
-    | ([2 * $limits.ingress_hosts, 2 * $limits.namespace_tls_hosts - (.made[$namespace] // 0)] | min) as $most
+    | ($ingress | has_hosts_of_certificates) as $counts
+    | (if $counts then 2 * $limits.namespace_tls_hosts - (.made[$namespace] // 0) else infinite end) as $left
+    | ([2 * $limits.ingress_hosts, $left] | min) as $most
     | [limit($most + 1; $ingress | wishes_of_ingress($certificates))] as $wishes
     | .wishes = $wishes[:$most]
-    | .made[$namespace] += (.wishes | length)
+    | if $counts then .made[$namespace] += (.wishes | length) else . end
     | if ($wishes | length) > $most then
         .wishes += [tls_problem($ingress.ingress; "LimitExceeded"; "not all hosts of its spec.tls are served: they are more than LIMITS lets an Ingress or a namespace have (ingress_hosts, namespace_tls_hosts), with those that come from certificates")]
       else . end;

@@ -224,6 +224,17 @@ nobody_digests() {
   done
 }
 
+@test "of a list without items nothing is remembered, whatever was left behind" {
+  mkdir -p "$dir/known/new" "$dir/known/known/services"
+  seq 5000 >"$dir/known/new/services" # long
+  echo 'digest of another item' >"$dir/known/known/services/digests.new"
+  bash -c 'set -e -o pipefail
+    folder=$1
+    source "$2/lib/known-items.bash"
+    only_new_items services cat </dev/null' _ "$dir/known" "$bin"
+  assert_equal '' "$(<"$dir/known/known/services/digests")"
+}
+
 @test "if a full disk lets nobody note which Secrets are wanted, the pass fails, and the next one gives the same as ever" {
   start_api rules
   be_the_proxy

@@ -200,9 +200,10 @@ ROWS
       spec: {ingressClassName: "bash", tls: [{secretName: "s", hosts: ["other.example"]}]}}]},
     ingressClasses: {items: []}, terminatingNamespaces: {items: []}, services: {items: []}, endpointSlices: {items: []},
     certificates: [(range(10) | {secret: "demo/s\(.)", algorithm: "RSA", file: "\(.)-1.pem", notAfter: "9", names: [range(4) as $n | "n\($n).i\(.).example"]}),
-      {secret: "other/s", algorithm: "RSA", file: "o-1.pem", notAfter: "9", names: ["other.example"]}]}' >"$dir/named"
+      {secret: "other/s", algorithm: "RSA", file: "o-1.pem", notAfter: "9", names: ["other.example"]}]}
+    | .ingresses.items += [.ingresses.items[9] | .metadata |= (.name = "own" | .creationTimestamp = "2040-01-01T00:00:00Z") | .spec.tls = [{secretName: "s9", hosts: ["own.example"]}]]' >"$dir/named"
   digest_lists <"$dir/named" | LIMITS='namespace_tls_hosts=15' "$bin/route" >"$dir/model.json" # twice 15: a host may have a problem, too
-  jq '.certificates | map(.file // .files[0]) | group_by(.) | map("\(.[0]) \(length)")' "$dir/model.json" | assert_json . '["0-1.pem 4","1-1.pem 4","2-1.pem 4","3-1.pem 4","4-1.pem 4","5-1.pem 4","6-1.pem 4","7-1.pem 2","o-1.pem 1"]'
+  jq '.certificates | map(.file // .files[0]) | group_by(.) | map("\(.[0]) \(length)")' "$dir/model.json" | assert_json . '["0-1.pem 4","1-1.pem 4","2-1.pem 4","3-1.pem 4","4-1.pem 4","5-1.pem 4","6-1.pem 4","7-1.pem 2","9-1.pem 1","o-1.pem 1"]'
   jq '[.problems[] | select(.reason == "LimitExceeded").ingress]' "$dir/model.json" | assert_json . '["demo/i7","demo/i8","demo/i9"]'
 }
 
