@@ -5,12 +5,13 @@
 # $ENV:   HTTP_PORT, HTTPS_PORT, LISTEN_IPV6, PROXY_PROTOCOL, STATE_DIR
 # Variables of nginx, such as $nginx_says, are from the templates: answers, proxying, headers and tls.conf.template.
 #
-# At a first reading, skip certificates, `merged`, `blocks_against_redirects`, and what features add (`with_features`): the
-# fields `lines`, `head`, `directives`, `target`, `rewrite` and `tls_name`. What remains is: upstream_block, server_block,
-# location_blocks.
+# At a first reading, skip certificates, and what features add (`with_features`): the fields `lines`, `head`, `directives`,
+# `target`, `rewrite` and `tls_name`.
 
 include "features"; # with_features
 include "feature-files";
+include "server-blocks"; # merged, blocks_against_redirects
+include "certificate-maps"; # certificate_maps, certificate_directives
 include "quoting"; # string, harmless
 
 # input: an upstream / output: its block
@@ -27,33 +28,6 @@ def upstream_block:
   "    keepalive_timeout 4s;",
   "  }",
   "";
-
-# input: {host, files} / output: the nginx.conf for the certificates: which file for which name in the TLS handshake
-#
-# $number is 1 for the first certificate of a host; for one of another algorithm,
-# 2. A host with only one has it twice: nginx needs a file for both variables.
-def certificate_maps($default; $number):
-  # A host may have the name of a parameter of "map". A backslash says that it is none; two, as nginx reads two in quotes as one.
-  def key: if IN("default", "hostnames", "include", "volatile") then "\"\\\\\(.)\"" else string end;
-  def entry: "    \(.host | key) \(.files[$number - 1] // .files[0] | string);";
-  "  map $wildcard_name $wildcard_certificate_\($number) {",
-  "    default \($default | string);",
-  (.[] | select(.host | startswith("*")) | entry),
-  "  }",
-  "  map $ssl_server_name $certificate_\($number) {",
-  "    default $wildcard_certificate_\($number);",
-  (.[] | select(.host | startswith("*") | not) | entry),
-  "  }",
-  "";
-
-# input: [{host, files}] / output: 1, and 2 if some host has two files
-def numbers:
-  1, (if any(.[]; .files | length > 1) then 2 else empty end);
-
-# input: a number / output: the directives that use that certificate
-def certificate_directives:
-  "    ssl_certificate \($ENV.STATE_DIR)/keys/$certificate_\(.);",
-  "    ssl_certificate_key \($ENV.STATE_DIR)/keys/$certificate_\(.);";
 
 # input: a location with an upstream / output: the name for which its pods have a certificate; as a rule, the Service's
 def service_name:
@@ -92,31 +66,13 @@ def location_blocks($exact):
       "    location \(.path + "/" | string) \($block)"
     end;
 
-# input: a path / output: it, and all paths above it, the longest first: "/a/b" => "/a/b", "/a", "/"
-def path_and_above:
-  . as $path
-  | $path, (indices("/") | reverse[] | select(. > 0) | $path[:.]), "/"; # no join, which takes long for many elements
-
-# input: [location] of a server / output: blocks for /foo where only /foo/ is a path
-#
-# nginx would redirect /foo to /foo/ of its own accord (see "location" in the documentation of
-# ngx_http_core_module). So /foo has a block of its own, with the answer of the next path above it.
-def blocks_against_redirects($exact):
-  (map(select(.pathType != "Exact") | {(.path): .}) | add // {}) as $below
-  | .[] | select(.pathType == "Exact" and .path != "/" and (.path | endswith("/")) and (.head | not))
-  | (.path | rtrimstr("/")) as $path
-  | select(($exact[$path] or $below[$path]) | not)
-  | first($path | path_and_above | $below[.] // empty)
-  | "    location = \($path | string) { \(answer) }";
-
-# input: [server] / output: the same with .hosts; those that differ in nothing but the host are one
-#
-# nginx needs some 40 KiB for a server, twice during a reload, and an Ingress may have a thousand hosts for the same paths.
-def merged:
-  def content: if .others or .host == "" or (.host | startswith("*.")) then .host else delpaths([["host"]]) | tojson end;
-  [ group_by(.locations[0].ingress)[]
-    | if length == 1 then .[0] else group_by(content)[] | .[0] + {hosts: map(.host)} end ] # most Ingresses have one host
-  | sort_by((.others | not), .host);
+# input: a host / output: its name for nginx: a regular expression if it has a "*", which is one label, unlike nginx's own
+# "*."; or if there are $others, which are expressions already
+def server_name($others):
+  if . == "" then "_"
+  elif $others or startswith("*.") then "\"~^\(harmless | gsub("[.]"; "[.]") | sub("^[*]"; "[^.]+"))$\""
+  else string
+  end;
 
 # input: a server / output: its block; $tls are the directives for TLS
 #
@@ -129,25 +85,21 @@ def server_block($tls):
     "    listen \($ENV.HTTP_PORT)\($options);",
     "    listen \($ENV.HTTPS_PORT) ssl\($options);",
     (if $ENV.LISTEN_IPV6 == "on" then "    listen [::]:\($ENV.HTTP_PORT)\($options);", "    listen [::]:\($ENV.HTTPS_PORT) ssl\($options);" else empty end),
-    "    server_name \(.others as $others | [(.hosts // [.host])[], $others[]?] | map(
-      if . == "" then "_"
-      elif $others or startswith("*.") then "\"~^\(harmless | gsub("[.]"; "[.]") | sub("^[*]"; "[^.]+"))$\"" # one label, unlike nginx's own "*."
-      else string
-      end) | join("\n      "));",
+    "    server_name \(.others as $others | [(.hosts // [.host])[], $others[]?] | map(server_name($others)) | join("\n      "));",
     (if .host == "" then $tls[] else empty end),
     "    if ($nginx_says) { return 400 $nginx_says; }",
     "    if ($loop_says) { return 508 $loop_says; }",
     .lines[]?,
     (.locations[] | location_blocks($exact)),
-    (.locations | blocks_against_redirects($exact)),
+    (.locations | blocks_against_redirects($exact; answer)),
     "  }",
     "";
 
 input # and not `.`: no input at all must be an error
 | with_features
 | (.certificates // []) as $certificates
-| [$certificates | numbers | certificate_directives] as $tls
+| [$certificates | certificate_directives] as $tls
 | (.upstreams[]? | upstream_block),
   .lines[]?,
-  (.defaultCertificate // "default.pem" | . as $default | $certificates | certificate_maps($default; numbers)),
+  (.defaultCertificate // "default.pem" | . as $default | $certificates | certificate_maps($default)),
   (.servers // [] | merged[] | server_block($tls))

@@ -51,18 +51,29 @@ def backend($namespace; $closed):
   else {service: "\($namespace)/\(.service.name)", port: (.service.port | .name // .number // 0)}
   end;
 
-# input: an HTTPIngressPath / output: {path, pathType}, with a problem beside them if it is refused (`counting` splits these);
-# $expressions: whether paths are regular expressions
+# input: a path / output: {path, pathType}, and a problem beside them (`counting` splits these)
+def refused($why; $expression):
+  problem("PathRefused"; "the path \(quoted) \($why)") + {path: certain($expression), pathType: "Refused"};
+
+# input: a path that is a regular expression / output: {path, pathType, weighed}; or the path refused
+def expression_and_type:
+  . as $path
+  | expression as $weighed
+  | if $weighed.why then refused($weighed.why; true)
+    else {$path, pathType: "RegularExpression", weighed: ($weighed | {steps, head})}
+    end;
+
+# input: an HTTPIngressPath / output: {path, pathType}; or the path refused. $expressions: whether paths are regular expressions
 def path_and_type($expressions):
   (.path // "" | if . == "" then "/" else . end) as $path
-  | ($expressions and .pathType != "Exact") as $expression
-  | (if $expression then $path | expression else {} end) as $weighed
-  | [if $expression then $weighed.why // empty else $path | path_refusal end] as $refused
-  | if $refused != [] then problem("PathRefused"; "the path \($path | quoted) \($refused[0])") + {path: ($path | certain($expression)), pathType: "Refused"}
-    elif $expression then {$path, pathType: "RegularExpression", weighed: ($weighed | {steps, head})}
-    elif .pathType == "Exact" then {$path, pathType: "Exact"}
-    else # Prefix, and ImplementationSpecific likewise; a trailing slash means nothing there
-      {path: ($path | if . == "/" then . else rtrimstr("/") end), pathType: "Prefix"}
+  | if $expressions and .pathType != "Exact" then $path | expression_and_type
+    else
+      first(($path | path_refusal), null) as $why
+      | if $why then $path | refused($why; false)
+        elif .pathType == "Exact" then {$path, pathType: "Exact"}
+        else # Prefix, and ImplementationSpecific likewise; a trailing slash means nothing there
+          {path: ($path | if . == "/" then . else rtrimstr("/") end), pathType: "Prefix"}
+        end
     end;
 
 # input: an Ingress / output: {"host": true, ...} of its rules, without those that are not DNS names
@@ -107,7 +118,8 @@ def digest($limits):
   | {
       ingress: key,
       created: (.metadata.creationTimestamp // ""),
-      options: ({protocol: ($asked | backend_protocol), set: $asked.set, protections: $asked.protections, share: shared_with} | del(.[] | select(. == null or . == {} or . == []))),
+      options: ({protocol: ($asked | backend_protocol), set: $asked.set, protections: $asked.protections, share: shared_with}
+        | del(.[] | select(. == null or . == {} or . == []))),
       claims: counting($claims; $asked | protects),
       tls: [.spec.tls[]? | {hosts, secretName}] | unique,
       problems: [.excess // empty, ($claims[].problem | values), $asked.problems[]?, sharing_problems] | unique

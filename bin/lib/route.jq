@@ -154,7 +154,8 @@ def upstreams($slices; $lower_limits; $limit):
     | ($slices[.[0].service] // [] | by_port) as $own
     | .[]
     | .port.name as $name
-    | {name: .upstream, service, port: .port.port, endpoints: ($own[$name] // [] | endpoints($name; $most))} + if .balance then {balance} else {} end
+    | {name: .upstream, service, port: .port.port, endpoints: ($own[$name] // [] | endpoints($name; $most))}
+      + if .balance then {balance} else {} end
     | cut($most) ]
   | sort_by(.name);
 
@@ -168,6 +169,10 @@ def cut_problems($upstreams):
 def slice_problems($slices):
   [.[] | select(.upstream) | select(any($slices[.service][]?; .fqdn)) | {ingress, service}] | unique[]
   | problem(.ingress; "FQDNNotServed"; "Service \(.service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere");
+
+# input: digest of an Ingress that is quarantined / output: the problem; $message is what nginx says of it
+def quarantine_problem($message):
+  {ingress, reason: "RejectedByNginx", message: "it is quarantined: nothing of it is served, because nginx rejects it: \($message)"};
 
 # input: a winner / output: the location that the model shows; $ready is {"upstream name": true, ...}
 def location($ready):
@@ -197,8 +202,9 @@ def location($ready):
 # the Ingresses that count: not those that nginx rejects, nor what exceeds a limit
 | ($limits | limits) as $limits
 | ([.[] | select(.ingress)] | by_age($terminating)) as $ours
-| [$ours[] | select($quarantine[0][.ingress] and $quarantine[0][.ingress].digest == tojson)] as $quarantined # while they are what nginx rejected
-| ([$quarantined[] | {(.ingress): ($quarantine[0][.ingress] | {without_hosts})}] | add // {}) as $is_quarantined
+| $quarantine[0] as $rejected # {"namespace/name": {digest, message, without_hosts}}
+| [$ours[] | select($rejected[.ingress] and $rejected[.ingress].digest == tojson)] as $quarantined # while they are what nginx rejected
+| ([$quarantined[] | {(.ingress): ($rejected[.ingress] | {without_hosts})}] | add // {}) as $is_quarantined
 | [$ours | within_namespace_limits($limits)] as $limited
 | [$limited[] | select(.problem | not)] as $within_limits
 | [$within_limits[] | select($is_quarantined[.ingress] | not)] as $ingresses
@@ -209,7 +215,8 @@ def location($ready):
 # claim, answered, winner, location; quarantined Ingresses stay in until each host's owner is known: then `served` drops them
 | ([ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
      ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($within_limits)) as $answered
-| (($answered | feature_claims({$features, $options, $secrets, $services, $slices, shared: ($shared | split(",")), quarantined: $is_quarantined}; answered($services))) + [$limited[].shut[]?]) as $claims
+| {$features, $options, $secrets, $services, $slices, shared: ($shared | split(",")), quarantined: $is_quarantined} as $for_features
+| (($answered | feature_claims($for_features; answered($services))) + [$limited[].shut[]?]) as $claims
 | ($claims | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts
 | [$hosts | served($is_quarantined; $limits)[] | winners] as $decided
 | [$decided[] | select(.problem | not)] as $winners
@@ -217,7 +224,9 @@ def location($ready):
 | ($used | endpoint_limits($slices; $limits)) as $lower_limits
 | ($used | upstreams($slices; $lower_limits; $limits.namespace_endpoints) | map(select(.endpoints != []))) as $upstreams
 | ($upstreams | map({(.name): true}) | add // {}) as $ready
-| ($winners | group_by(.host) | map((.[0] | {host} + if .others then {others} else {} end) + {locations: map(location($ready))}) | sort_by(.others | not)) as $servers
+| ( $winners | group_by(.host)
+    | map((.[0] | {host} + if .others then {others} else {} end) + {locations: map(location($ready))})
+    | sort_by(.others | not) ) as $servers
 
 # the certificates
 | [default_certificate($default_secret; $secrets)] as $default_certificate
@@ -234,9 +243,13 @@ def location($ready):
     certificates: [$certificates[] | select(.files)],
     defaultCertificate: $default_file,
     problems:
-      ([ ($lines[], $reachable[], $limited[], $claims[], $hosts[].problems[]?, $decided[], ($winners | slice_problems($slices), cut_problems($upstreams)), $certificates[], ($default_certificate[] | objects) | .problem // empty),
+      ([ ( $lines[], $reachable[], $limited[], $claims[], $hosts[].problems[]?, $decided[],
+           ($winners | slice_problems($slices), cut_problems($upstreams)),
+           $certificates[], ($default_certificate[] | objects)
+           | .problem // empty ),
          ($ingresses[] | {ingress} + .problems[]),
-         ($quarantined[] | {ingress, reason: "RejectedByNginx", message: "it is quarantined: nothing of it is served, because nginx rejects it: \($quarantine[0][.ingress].message)"}),
+         ($quarantined[] | quarantine_problem($rejected[.ingress].message)),
          ($servers[].locations[] | select(.reason)) ]
-       | map({ingress, namespace, reason, message}) | unique_by([.ingress, .message, .namespace, .reason]) | not_too_many_problems($limits) | map(del(.namespace)))
+       | map({ingress, namespace, reason, message}) | unique_by([.ingress, .message, .namespace, .reason])
+       | not_too_many_problems($limits) | map(del(.namespace)))
   }

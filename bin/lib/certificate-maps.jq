@@ -1,0 +1,33 @@
+# How nginx finds the certificate for a TLS handshake: by a map from the name that the client says (SNI) to a file of keys.
+#
+# A host may have two, one for each algorithm, and a client may understand one and not the other. So there are up to two
+# maps; a host with one certificate has it in both, as nginx needs a file for each.
+include "quoting"; # string
+
+# input: [{host, files}] / output: 1, and 2 if some host has two files
+def numbers:
+  1, (if any(.[]; .files | length > 1) then 2 else empty end);
+
+# input: a host / output: the same for a map: it may have the name of a parameter of "map". A backslash says that it is none;
+# two, as nginx reads two in quotes as one.
+def key: if IN("default", "hostnames", "include", "volatile") then "\"\\\\\(.)\"" else string end;
+
+# input: [{host, files}] / output: the maps; $default is the file for all other names
+def certificate_maps($default):
+  numbers as $number
+  | def entry: "    \(.host | key) \(.files[$number - 1] // .files[0] | string);";
+    "  map $wildcard_name $wildcard_certificate_\($number) {",
+    "    default \($default | string);",
+    (.[] | select(.host | startswith("*")) | entry),
+    "  }",
+    "  map $ssl_server_name $certificate_\($number) {",
+    "    default $wildcard_certificate_\($number);",
+    (.[] | select(.host | startswith("*") | not) | entry),
+    "  }",
+    "";
+
+# input: [{host, files}] / output: the directives that use these maps
+def certificate_directives:
+  numbers as $number
+  | "    ssl_certificate \($ENV.STATE_DIR)/keys/$certificate_\($number);",
+    "    ssl_certificate_key \($ENV.STATE_DIR)/keys/$certificate_\($number);";
