@@ -75,11 +75,13 @@ def wishes_of_ingress($certificates):
   | ([.claims[].host | select(. != "")] | unique) as $rule_hosts
   | .tls[] | wishes($ingress; $rule_hosts; $certificates);
 
-# input: digest of an Ingress / output: whether hosts of its spec.tls are those of certificates (all others are limited by limits.jq)
+# input: digest of an Ingress / output: whether hosts of its spec.tls come from certificates; limits.jq counts all others
 def has_hosts_of_certificates: all(.claims[]; .host == "") and any(.tls[]; (.hosts // []) == []);
 
-# input: [digest of an Ingress, the oldest first] / output: the wishes and problems of all, up to two for each host that an Ingress
-# may have; and that a namespace may have from certificates, as 5,000 entries and a certificate of 500 names would be 2.5 million
+# input: [digest of an Ingress, the oldest first] / output: the wishes and problems of all: for an Ingress, up to two for each
+# host that it may have; for all hosts of certificates, up to two for each that a namespace may have
+#
+# Without the second limit, 5,000 entries and one certificate of 500 names would come to 2.5 million wishes.
 def all_wishes($certificates; $limits):
   foreach (.[] | select(.tls != [])) as $ingress ({};
     ($ingress.ingress | namespace) as $namespace
