@@ -88,7 +88,6 @@ def server_block($tls):
     "    server_name \(.others as $others | [(.hosts // [.host])[], $others[]?] | map(server_name($others)) | join("\n      "));",
     (if .host == "" then $tls[] else empty end),
     "    if ($nginx_says) { return 400 $nginx_says; }",
-    "    if ($loop_says) { return 508 $loop_says; }",
     .lines[]?,
     (.locations[] | location_blocks($exact)),
     (.locations | blocks_against_redirects($exact; answer)),

@@ -134,7 +134,7 @@ assert_each() { # EXPECTED FILE CURL_FORMAT http|https PATH [CURL_OPTION...]
   assert_each 200 answering '%{http_code}' http x -H 'X-Original-URL: /evil' -H 'Client-Cert: evil' -H 'X-Forwarded-For: 6.6.6.6'
   assert_equal "$(wc -l <"$dir/answering") [\"127.0.0.1\"]" "$(jq -c '.header | [.["X-Original-Url", "Client-Cert", "X-Forwarded-For"] | values[]]' "$dir"/answers/* | sort | uniq -c | sed 's/^ *//')"
   assert_each 403 answering '%{http_code}' http x --interface 127.0.0.9
-  assert_each 508 names '%{http_code}' http '' -H 'CDN-Loop: bash-ingress, bash-ingress, bash-ingress, bash-ingress, bash-ingress'
+  assert_each 400 names '%{http_code}' http '' -H 'CDN-Loop: bash-ingress, bash-ingress, bash-ingress, bash-ingress, bash-ingress'
   assert_each max-age=5 names '%header{strict-transport-security}' https ''
   kill -KILL "$backend_pid"
 }

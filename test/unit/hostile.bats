@@ -202,14 +202,14 @@ serve_itself() { # PORT [PROTOCOL]
   assert_equal alive "$(curl -s "127.0.0.1:$ADMIN_PORT/healthz")"
 }
 
-@test "a request that goes round in circles ends with 508" {
+@test "a request that goes round in circles ends with 400" {
   serve_itself "$HTTP_PORT"
   assert_contains "$(ask shop.example /x)" 'This request goes round in circles, perhaps because an EndpointSlice has the address of a controller.'
-  assert_equal 508 "$(who_answers shop.example /x)"
+  assert_equal 400 "$(who_answers shop.example /x)"
   wait_for 15 logged_requests 12 # six for each
-  assert_equal 2 "$(grep -c '" 508, .* by nginx itself' "$dir/access.log")"
+  assert_equal 2 "$(grep -c '" 400, .* by nginx itself' "$dir/access.log")"
   serve_itself "$HTTPS_PORT" HTTPS
-  assert_equal 508 "$(who_answers shop.example /x)"
+  assert_equal 400 "$(who_answers shop.example /x)"
   assert_equal 404 "$(who_answers fruit.example /nowhere)"
 }
 
@@ -221,7 +221,7 @@ logged_requests() { # NUMBER
 @test "a gRPC call that goes round in circles ends as well" {
   nginx_knows_http2 || skip 'this nginx is older than 1.25.1, and has no HTTP/2 here'
   serve_itself "$HTTP_PORT" GRPC
-  assert_equal 508 "$(who_answers shop.example /x)"
+  assert_equal 400 "$(who_answers shop.example /x)"
   serve_itself "$ADMIN_PORT" GRPC
   assert_equal 403 "$(who_answers shop.example /metrics)"
 }
@@ -237,7 +237,7 @@ nginx_knows_http2() {
   assert_equal shop "$(who_answers shop.example / -H 'CDN-Loop: bash-ingress')"
   assert_equal shop "$(who_answers shop.example / -H 'CDN-Loop: another; v="bash", and-another')"
   assert_equal shop "$(who_answers shop.example / -H 'CDN-Loop: bash-ingress, bash-ingress, bash-ingress, bash-ingress')"
-  assert_equal 508 "$(who_answers shop.example / -H 'CDN-Loop: bash-ingress, bash-ingress, bash-ingress, bash-ingress, bash-ingress')"
+  assert_equal 400 "$(who_answers shop.example / -H 'CDN-Loop: bash-ingress, bash-ingress, bash-ingress, bash-ingress, bash-ingress')"
   assert_contains "$(ask shop.example /headers)" $'CDN-Loop: bash-ingress\n'
   assert_contains "$(ask shop.example /headers -H 'CDN-Loop: another')" $'CDN-Loop: another, bash-ingress\n'
 }
