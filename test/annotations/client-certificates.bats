@@ -45,6 +45,8 @@ tls_statuses_are() { # EXPECTED CLIENT HOST/PATH...
   ingress any any.example / red auth-tls-secret=ca auth-tls-verify-client=optional_no_ca
   ingress off off.example / red auth-tls-secret=ca auth-tls-verify-client=off auth-tls-pass-certificate-to-upstream=false
   ingress page page.example / red auth-tls-secret=ca auth-tls-error-page=https://login.example/error
+  ingress path path.example / red auth-tls-secret=ca auth-tls-error-page=/sorry
+  ingress sorry path.example /sorry blue auth-tls-verify-client=off
   ingress free free.example / red
   ingress grpc grpc.example / red auth-tls-secret=ca backend-protocol=GRPC
   serve
@@ -56,6 +58,9 @@ tls_statuses_are() { # EXPECTED CLIENT HOST/PATH...
   assert_equal '400 400 400 400 200 400 200' "$(statuses "${hosts[@]}" -- -H 'X-Forwarded-Proto: https' -H 'ssl-client-verify: SUCCESS' | sed 's/308/400/g')"
   assert_equal 400 "$(tls_statuses - grpc.example/)"
   assert_equal https://login.example/error "$(ask_tls page.example / -o /dev/null -w '%{redirect_url}')"
+  assert_equal /sorry "$(ask_tls path.example /x -o /dev/null -w '%{redirect_url}' | sed 's|https://path.example||')"
+  assert_equal '302 200 400' "$(tls_statuses - path.example/{x,sorry} on.example/)"
+  assert_equal '200 200' "$(tls_statuses alice path.example/{x,sorry})"
   alice=(--cert "$dir/alice.crt" --key "$dir/alice.key" -H 'ssl-client-subject-dn: CN=root' -H 'SSL-Client-Cert: x' -H 'ssl-client-verify: FAILED')
   told='[.header | ."Ssl-Client-Verify", ."Ssl-Client-Subject-Dn", ."Ssl-Client-Issuer-Dn", (."Ssl-Client-Cert" // [] | map(.[:30]))] | tojson'
   assert_equal '[["SUCCESS"],["CN=alice,O=Fruit"],["CN=authority"],["-----BEGIN%20CERTIFICATE-----%"]]' "$(ask_tls also.example / "${alice[@]}" | jq -r "$told")"
@@ -253,14 +258,15 @@ tls_statuses_as() { # HANDSHAKE HOST CLIENT
   ingress wrong wrong.example / red auth-tls-secret=ca auth-tls-verify-client=yes
   ingress depth depth.example / red auth-tls-secret=ca auth-tls-verify-depth=-1
   ingress page page.example / red auth-tls-secret=ca 'auth-tls-error-page=https://x.example/";return 200 "'
+  ingress pages pages.example / red auth-tls-secret=ca auth-tls-error-page=//x.example/
   ingress pass pass.example / red auth-tls-secret=ca auth-tls-pass-certificate-to-upstream=perhaps
   ingress inject inject.example / red $'auth-tls-secret=ca\n; ssl_verify_client off'
   ingress off off.example / red auth-tls-verify-client=off
   ingress any-host '' /any-host red auth-tls-secret=ca
   serve
-  hosts=({right,missing,missing-off,no-ca,foreign,none,wrong,depth,page,pass,inject,off}.example/ any.example/any-host)
-  assert_equal '200 503 503 503 503 503 503 503 503 503 503 200 503' "$(tls_statuses alice "${hosts[@]}")"
-  assert_equal '400 503 503 503 503 503 503 503 503 503 503 200 503' "$(tls_statuses - "${hosts[@]}")"
+  hosts=({right,missing,missing-off,no-ca,foreign,none,wrong,depth,page,pages,pass,inject,off}.example/ any.example/any-host)
+  assert_equal '200 503 503 503 503 503 503 503 503 503 503 503 200 503' "$(tls_statuses alice "${hosts[@]}")"
+  assert_equal '400 503 503 503 503 503 503 503 503 503 503 503 200 503' "$(tls_statuses - "${hosts[@]}")"
   without ca
   serve
   assert_equal '503 503' "$(tls_statuses alice right.example/) $(tls_statuses - right.example/)"

@@ -83,6 +83,9 @@ def claims($context):
         else .client = ($first | {authority, depth, options}) # whose options count here
         end);
 
+# input: the value of auth-tls-error-page / output: its URL, as a quoted nginx string; a path is one of the same host
+def page_url: if startswith("/") then "\"https://$host\(harmless)\"" else string end;
+
 # input: a location / output: its directives
 #
 # A certificate counts for its name only if it is verified. A comma behind a backslash is part of another name (RFC 4514).
@@ -91,7 +94,7 @@ def location:
   if .client then
     (.client.set // .set) as $set
     | "return 400 \"This path is for clients with a certificate: the connection has none, or none that is valid.\\n\";" as $refuse
-    | (if $set["auth-tls-error-page"] then "return 302 \($set["auth-tls-error-page"] | string);" else $refuse end) as $turn_away
+    | ($set["auth-tls-error-page"] | if . == null then $refuse else "return 302 \(page_url);" end) as $turn_away
     | ($set | mode) as $mode
     | "if ($is_insecure) { return 308 https://$host$moved_uri; } "
       + "if ($ssl_client_verify = \"\") { \($refuse) } "
