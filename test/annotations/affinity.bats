@@ -84,6 +84,31 @@ pods_of_clients() { # HOST
   done
 }
 
+@test "while a pod fails, another answers; with session-cookie-change-on-failure=true the client stays there" {
+  [[ ${TIER-} != e2e ]] || skip 'what pods there are is given here, by a snapshot'
+  [[ $(nginx -v 2>&1) != *1.22.* ]] || old_nginx=yes # it knows no "sticky"
+  ingress back one.example / many affinity=cookie
+  ingress stay two.example / many affinity=cookie session-cookie-change-on-failure=true
+  serve_with 0:3
+  for client in {1..30}; do
+    for host in {one,two}.example; do ask "$host" / -o /dev/null -c "$dir/$host-$client"; done
+  done
+  for host in {one,two}.example; do pods_of_clients $host >"$dir/$host-before"; done
+  # What was red has an address where nothing listens, and then answers again.
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json |
+    jq '(.endpointSlices.items[] | select(.metadata.name == "many-1")).endpoints[0].addresses = ["127.77.0.9"]' | serve_lists
+  for client in {1..30}; do
+    for host in {one,two}.example; do ask "$host" / -o /dev/null -b "$dir/$host-$client" -c "$dir/$host-$client" -w '%{http_code} %header{set-cookie}\n' >>"$dir/$host-answers"; done
+  done
+  assert_equal '200 ' "$(sort -u "$dir/one.example-answers")"
+  assert_equal '200 200 INGRESSCOOKIE=KEY' "$(sed 's/=.*/=KEY/' "$dir/two.example-answers" | sort -u | xargs)"
+  serve_with 0:3
+  for host in {one,two}.example; do pods_of_clients $host >"$dir/$host-after"; done
+  assert_equal "$(<"$dir/one.example-before")" "$(<"$dir/one.example-after")"
+  assert_contains "$(<"$dir/two.example-before")" red
+  [[ -n ${old_nginx-} ]] || refute_contains "$(<"$dir/two.example-after")" red
+}
+
 @test "what is no key of ours begins a session, and the pod's own cookies stay" {
   ingress kept one.example / many affinity=cookie session-cookie-name=hello-cookie
   serve
@@ -96,7 +121,7 @@ pods_of_clients() { # HOST
 
 @test "the cookie has the attributes that annotations name" {
   ingress all one.example /app many affinity=cookie session-cookie-name=SERVERID session-cookie-path=/foo/bar session-cookie-domain=foo.bar \
-    session-cookie-max-age=259200 session-cookie-expires=172800 session-cookie-secure=true session-cookie-samesite=strict session-cookie-change-on-failure=true
+    session-cookie-max-age=259200 session-cookie-expires=172800 session-cookie-secure=true session-cookie-samesite=strict session-cookie-change-on-failure=false
   ingress path two.example /something many affinity=cookie session-cookie-expires=172800 session-cookie-secure=false
   ingress path-2 two.example /else many affinity=cookie
   ingress none three.example / many affinity=cookie session-cookie-samesite=None session-cookie-conditional-samesite-none=true

@@ -1,10 +1,12 @@
 # affinity: cookie. A client's requests go to one pod: the cookie has a random key, and the pod is the one that the key's
 # hash points to. So every replica finds the same pod, also after a reload. When a pod goes or comes, only the keys that
-# point to it move; with affinity-mode: persistent, none moves while its pod is there, since the cookie names the pod, too.
+# point to it move. With affinity-mode: persistent, none moves while its pod is there, since the cookie names the pod, too.
+#
+# While a pod fails, another one answers. With a cookie that names its pod, that is where the session stays from then on:
+# so session-cookie-change-on-failure makes it persistent, too.
 #
 # session-cookie-name, -path, -domain, -max-age, -expires, -secure, -samesite and -conditional-samesite-none are the
-# cookie's attributes; session-cookie-change-on-failure changes nothing, since a pod that fails is replaced by the next
-# one for as long as it fails.
+# cookie's attributes.
 #
 # Expires is a date, and no variable of nginx has one that is to come; but its `expires` writes one into a header. So for
 # a new session, nginx asks itself (`auth_request`, on the admin port) for an answer with such a header. Old browsers
@@ -12,11 +14,14 @@
 include "claims";
 include "quoting";
 
+# input: {annotation: value} / output: whether the cookie names the pod
+def names_pod: .["affinity-mode"] == "persistent" or .["session-cookie-change-on-failure"];
+
 # input: [answered claim] / output: the same; those with affinity have upstreams of their own
 def claims($context):
   map(
     if .upstream and annotations($context.options).affinity then
-      if annotations($context.options)["affinity-mode"] == "persistent" then .upstream += ".persistent" | .balance = {sticky: "persistent"}
+      if annotations($context.options) | names_pod then .upstream += ".persistent" | .balance = {sticky: "persistent"}
       else .upstream += ".sticky" | .balance = {sticky: "balanced"}
       end
     else . end);
@@ -71,7 +76,7 @@ def location:
     | "set $session_known \"$session|$http_cookie\"; "
     + "if ($session_known ~ \"^[|](?:.*; ?)?\($name)=([0-9a-f]{32})(-canary)?([.][0-9]+)?(?:;|$)\") { "
     + "set $session $1; set $session_home main$2; set $session_suffix \"$2\"; set $session_pod \"$3\"; "
-    + (if .set["affinity-mode"] == "persistent" then "set $session_name \($name); set $session_attributes \"\(attributes)\"; " else "" end)
+    + (if .set | names_pod then "set $session_name \($name); set $session_attributes \"\(attributes)\"; " else "" end)
     + "} "
     + "if ($session = \"\") { set $session $request_id; set $session_suffix \"\"; set $session_pod \"\"; set $session_name \($name); set $session_attributes \"\(attributes)\"; } "
     + ((if .upstream then .set | seconds_of_date else null end) | if . == null then "" else "auth_request nginx-date/\(.); auth_request_set $session_date $upstream_http_expires; " end)
