@@ -2,7 +2,7 @@
 #
 # input:  the model that route.jq describes; {} (no servers) while nothing is known yet
 # output: lines of text for the http block of nginx.conf
-# $ENV:   HTTP_PORT, HTTPS_PORT, LISTEN_IPV6, PROXY_PROTOCOL, STATE_DIR
+# $ENV:   HTTP_PORT, HTTPS_PORT, PROXY_PROTOCOL, STATE_DIR
 # Variables of nginx, such as $nginx_says, are from the templates: answers, proxying, headers and tls.conf.template.
 #
 # At a first reading, skip certificates, and what features add (`with_features`): the fields `lines`, `head`, `directives`,
@@ -84,7 +84,8 @@ def server_block($tls):
   | "  server {",
     "    listen \($ENV.HTTP_PORT)\($options);",
     "    listen \($ENV.HTTPS_PORT) ssl\($options);",
-    (if $ENV.LISTEN_IPV6 == "on" then "    listen [::]:\($ENV.HTTP_PORT)\($options);", "    listen [::]:\($ENV.HTTPS_PORT) ssl\($options);" else empty end),
+    "    listen [::]:\($ENV.HTTP_PORT)\($options);",
+    "    listen [::]:\($ENV.HTTPS_PORT) ssl\($options);",
     "    server_name \(.others as $others | [(.hosts // [.host])[], $others[]?] | map(server_name($others)) | join("\n      "));",
     (if .host == "" then $tls[] else empty end),
     "    if ($nginx_says) { return 400 $nginx_says; }",

@@ -63,9 +63,11 @@ let_nginx_read() { # FILE
   ((EUID != 0)) || chown nobody "$1"
 }
 
-# An nginx of a learner's own machine may be older than the image's.
-leave_out_what_is_too_new() { # NGINX_CONF
+# An nginx of a learner's own machine may be older than the image's, and would not start with a directive that it does
+# not know; nor with a `listen [::]`, where the kernel has no IPv6.
+leave_out_what_is_not_here() { # NGINX_CONF
   local version=${nginx_version:-$(find_nginx_version)}
+  [[ -e $if_inet6 ]] || sed -i '/^ *listen \[::\]/d' "$1"
   leave_out "$1" keepalive_min_timeout 1.27.4 'reloads may lose requests of keep-alive clients'
   leave_out "$1" ssl_certificate_cache 1.27.4 'TLS handshakes take a little longer'
   leave_out "$1" http2 1.25.1 'there is no HTTP/2, and so no gRPC'
@@ -101,3 +103,4 @@ is_older() { # VERSION OTHER_VERSION
 
 nginx_version='' half_of_memory='' # the loop finds them out once
 test_seconds=30 test_cpu_seconds=15
+if_inet6=/proc/net/if_inet6 # is there if the kernel has IPv6

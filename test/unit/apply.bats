@@ -171,6 +171,13 @@ ROWS
   refute_contains "$(grep -v '^ *#' "$STATE_DIR/live/nginx.conf")" keepalive_min_timeout
 }
 
+@test "where the kernel has no IPv6, nginx listens on IPv4 only" {
+  model rules | tee "$dir/model.json" | "$bin/render" >"$dir/nginx.conf"
+  apply_with if_inet6="$dir/nothing" "$dir/model.json" <"$dir/nginx.conf"
+  assert_contains "$(<"$STATE_DIR/live/nginx.conf")" "listen $HTTP_PORT"
+  refute_contains "$(<"$STATE_DIR/live/nginx.conf")" 'listen ['
+}
+
 @test "a long diff is cut, with the number of lines left" {
   model rules | tee "$dir/model.json" | "$bin/render" >"$dir/nginx.conf"
   run apply_with diff_lines=5 "$dir/model.json" <"$dir/nginx.conf"

@@ -162,7 +162,7 @@ leave_out_as_apply_does() ( # NGINX_CONF
   source "$bin/lib/common.bash"
   source "$bin/lib/nginx.bash"
   program=apply nginx_version=$(<"$BATS_FILE_TMPDIR/nginx-version")
-  leave_out_what_is_too_new "$1"
+  leave_out_what_is_not_here "$1"
 )
 
 is_alive() {

@@ -22,7 +22,7 @@ pages=(README.md bin/README.md templates/README.md manifests/README.md test/READ
 }
 
 @test "bin/README.md lists the settings as the program prints them" {
-  settings=$(env -u HTTP_PORT -u HTTPS_PORT -u ADMIN_PORT -u STATE_DIR LISTEN_IPV6=on bin/settings)
+  settings=$(env -u HTTP_PORT -u HTTPS_PORT -u ADMIN_PORT -u STATE_DIR bin/settings)
   assert_contains "$(<bin/README.md)" "$settings"
 }
 

@@ -29,7 +29,7 @@ setup() { common_setup; }
 }
 
 @test "a pause of nothing, a port of 70000 and a line end in a path are not possible" {
-  for wrong in POLL_SECONDS=0 POLL_SECONDS=0.0 HTTP_PORT=70000 HTTP_PORT=0 STATE_DIR=$'/tmp/a\nb' STATE_DIR=relative LISTEN_IPV6=yes \
+  for wrong in POLL_SECONDS=0 POLL_SECONDS=0.0 HTTP_PORT=70000 HTTP_PORT=0 STATE_DIR=$'/tmp/a\nb' STATE_DIR=relative PROXY_PROTOCOL=yes \
     LIMITS=namespace_hosts LIMITS=namespace_host=5 LIMITS='ingress_paths=5,ingress_hosts=5' HOST_OWNERSHIP=none; do
     run env "$wrong" "$bin/settings"
     assert_equal 2 "$status" || { echo "$wrong" && false; }
