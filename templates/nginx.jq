@@ -66,8 +66,10 @@ def location_blocks($exact):
       "    location \(.path + "/" | string) \($block)"
     end;
 
-# input: a host / output: its name for nginx: a regular expression if it has a "*", which is one label, unlike nginx's own
-# "*."; or if there are $others, which are expressions already
+# input: a host / output: its name for nginx
+#
+# In an Ingress, "*" stands for one label, in nginx for any number: so it becomes a regular expression. So does each name
+# if there are $others, which are expressions already.
 def server_name($others):
   if . == "" then "_"
   elif $others or startswith("*.") then "\"~^\(harmless | gsub("[.]"; "[.]") | sub("^[*]"; "[^.]+"))$\""
@@ -76,8 +78,8 @@ def server_name($others):
 
 # input: a server / output: its block; $tls are the directives for TLS
 #
-# Only the default server has them: it is the one that takes the handshake, and
-# its memory for that is needed only once.
+# Only the default server has these directives: nginx uses its settings for each handshake, and needs the memory for
+# them only once then.
 def server_block($tls):
   ((if $ENV.PROXY_PROTOCOL == "on" then " proxy_protocol" else "" end) + (if .host == "" then " default_server" else "" end)) as $options
   | (.locations | map(select(.pathType == "Exact") | {(.path): true}) | add // {}) as $exact
@@ -91,7 +93,7 @@ def server_block($tls):
     "    if ($nginx_says) { return 400 $nginx_says; }",
     .lines[]?,
     (.locations[] | location_blocks($exact)),
-    (.locations | blocks_against_redirects($exact; answer)),
+    (.locations | blocks_against_redirects($exact; answer)), # where only "/foo/" is served, nginx would redirect /foo to it
     "  }",
     "";
 

@@ -28,10 +28,10 @@
 include "classes"; # our_classes, default_is_ours, is_ours
 include "annotations"; # asked, asks_for_expressions, backend_protocol, redirected_hosts, redirection, asks_with_http, shared_with, sharing_problems
 include "expressions"; # expression
-include "networks"; # for jq 1.8.2
+include "networks"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
 include "limits"; # limits, for_expressions, within_limits
 include "shut"; # certain, protects, counting (the claims without what is only a problem)
-include "ownership"; # for jq 1.8.2
+include "ownership"; # the same
 include "items"; # key, read_item, each_item
 include "allow"; # only_hosts, is_name, path_refusal, quoted
 
@@ -51,7 +51,7 @@ def backend($namespace; $closed):
   else {service: "\($namespace)/\(.service.name)", port: (.service.port | .name // .number // 0)}
   end;
 
-# input: a path / output: {path, pathType}, and a problem beside them (`counting` splits these)
+# input: a path / output: a claim's {path, pathType: "Refused"} and a problem in one object: `counting` keeps the claim, `digest` the problem
 def refused($why; $expression):
   problem("PathRefused"; "the path \(quoted) \($why)") + {path: certain($expression), pathType: "Refused"};
 

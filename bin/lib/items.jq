@@ -5,8 +5,8 @@ def key: "\(.metadata.namespace)/\(.metadata.name)";
 
 # input: a line / output: {object}, or {} if it is nested too deeply; an error if the line is not whole
 #
-# jq reads no more than some thousand levels of nesting, and the API server stores more. Anything else that it cannot
-# read is not what the API server has: then the list is in doubt, and nothing of it counts.
+# The API server stores objects that are nested more deeply than jq can read. Any other error means that the line was
+# damaged on its way, as the API server stores only valid JSON: then nothing of the list counts.
 def read_item:
   try {object: fromjson}
   catch (if startswith("Exceeds depth limit") then {} else error("an item of the list is not whole: \(.)") end);

@@ -26,13 +26,13 @@ prepare_loop() {
 # --- when to poll
 
 # The bell (see doorbell) only ends the pause early. Rings before a poll begins are covered
-# by that poll. (read's status is above 128 when the time is over. Any other would come at
-# once, again and again.)
+# by that poll. (read's status is above 128 when the time is over. After any other, the bell cannot be read: sleep then,
+# or the loop would not pause at all.)
 wait_for_ring() {
   prepare_steps
   ((rest == 0)) || sleep "$rest"
   read -r -t "$pause" <&"$bell" || { (($? > 128)) || sleep "$pause"; }
-  while read -t 0 <&"$bell" && read -r -t 1 <&"$bell"; do :; done # the first only looks whether there is more
+  while read -t 0 <&"$bell" && read -r -t 1 <&"$bell"; do :; done # `read -t 0` only looks whether there is a line
   take_time
   poll_began=$now polls=$((polls + 1))
   take_late_digests "$next/lists"

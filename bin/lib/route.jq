@@ -111,17 +111,17 @@ def first_wins:
 #
 # If several paths match, the longest decides; of two equal ones, Exact does. (nginx looks for these itself, but it tries
 # regular expressions in this order.)
-# What no path matches goes to a default backend, never to another host's rules: of
-# the Ingresses with rules for this host, the oldest that has one. Prefix / matches all.
+# A request that no path of its host matches goes to the default backend of the oldest Ingress that names this host and
+# has one; never to another host's rules. (Prefix / matches all.)
 # (group_by keeps the order within a group, so the oldest stays first; and sorts
 # by the list, so that longer paths come first, and "Exact" before "Prefix".)
 def winners:
   map(select(.pathType != "Default")) as $paths
   | map(select(.pathType == "Default")) as $defaults
-  | ($defaults | map(select(.upstream or .status))) as $given
+  | ($defaults | map(select(.upstream or .status))) as $with_backend
   | ( $paths | group_by([-(.path | length), .path, .pathType])[] | first_wins ),
     ( if any($paths[]; .path == "/" and .pathType == "Prefix") then empty
-      elif $given != [] then $given | first_wins
+      elif $with_backend != [] then $with_backend | first_wins
       else $defaults[0] | {ingress: null, host, path, pathType}
       end );
 
@@ -181,7 +181,7 @@ def location($ready):
   end
   | if .status then del(.upstream, .protocol, .options) else . end
   | if .port then .port = .port.port else . end
-  | delpaths([["host"], ["others"], ["created"], ["share"], ["protections"], ["balance"], ["also"]]); # del, in half the time
+  | delpaths([["host"], ["others"], ["created"], ["share"], ["protections"], ["balance"], ["also"]]); # takes half as long as del
 
 # --- all of it
 #
@@ -212,20 +212,20 @@ def location($ready):
 | ([$ingresses[].options.set | values] | unique) as $options
 | ($options | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
 
-# claim, answered, winner, location; quarantined Ingresses stay in until each host's owner is known: then `served` drops them
+# the four stages; quarantined Ingresses stay in until each host's owner is known: then `served` drops them
 | ([ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
-     ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($within_limits)) as $answered
+     ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($within_limits)) as $answered_alone # 1. claim, 2. answered
 | {$features, $options, $secrets, $services, $slices, shared: ($shared | split(",")), quarantined: $is_quarantined} as $for_features
-| (($answered | feature_claims($for_features; answered($services))) + [$limited[].shut[]?]) as $claims
-| ($claims | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts
-| [$hosts | served($is_quarantined; $limits)[] | winners] as $decided
+| (($answered_alone | feature_claims($for_features; answered($services))) + [$limited[].shut[]?]) as $answered
+| ($answered | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts
+| [$hosts | served($is_quarantined; $limits)[] | winners] as $decided # 3. winner
 | [$decided[] | select(.problem | not)] as $winners
 | ($winners | by_service) as $used
 | ($used | endpoint_limits($slices; $limits)) as $lower_limits
 | ($used | upstreams($slices; $lower_limits; $limits.namespace_endpoints) | map(select(.endpoints != []))) as $upstreams
 | ($upstreams | map({(.name): true}) | add // {}) as $ready
 | ( $winners | group_by(.host)
-    | map((.[0] | {host} + if .others then {others} else {} end) + {locations: map(location($ready))})
+    | map((.[0] | {host} + if .others then {others} else {} end) + {locations: map(location($ready))}) # 4. location
     | sort_by(.others | not) ) as $servers
 
 # the certificates
@@ -243,7 +243,7 @@ def location($ready):
     certificates: [$certificates[] | select(.files)],
     defaultCertificate: $default_file,
     problems:
-      ([ ( $lines[], $reachable[], $limited[], $claims[], $hosts[].problems[]?, $decided[],
+      ([ ( $lines[], $reachable[], $limited[], $answered[], $hosts[].problems[]?, $decided[],
            ($winners | slice_problems($slices), cut_problems($upstreams)),
            $certificates[], ($default_certificate[] | objects)
            | .problem // empty ),

@@ -35,7 +35,6 @@ teardown() { common_teardown; }
   assert_equal 0 "$status"
   assert_equal 2 "$(grep -c '^bash_ingress_polls_total' <<<"$output")"
   assert_contains "$output" 'nginx ended; starting it again'
-  assert_contains "$output" 'all that it asks for is served, at '
   assert_contains "$output" 'Secret demo/mine does not exist: its hosts have the default certificate'
 }
 

@@ -21,6 +21,18 @@ pages=(README.md bin/README.md templates/README.md manifests/README.md test/READ
   assert_contains "$output" 'location "/cherry/" { set $ingress "demo/added-later"; proxy_pass "http://cherry.demo.80"; }'
 }
 
+@test "the Ingress that the README shows becomes the lines that it shows" {
+  jq '.ingresses.items |= [first | .spec.rules[0].http.paths |= .[:1]] | .services.items |= [first]
+    | .endpointSlices.items |= [first | .endpoints |= [.[:2] | to_entries[] | .value + {addresses: [["10.244.0.4", "10.244.0.7"][.key]]}]]' \
+    test/fixtures/rules/lists.json | test/fixtures/snapshot >"$dir/snapshot"
+  bin/route <"$dir/snapshot" >"$dir/model.json"
+  bin/render <"$dir/model.json" >"$dir/nginx.conf"
+  block() { awk -v wanted="$1" '/^```/ { number += /^```(json|nginx)$/; inside = /^```(json|nginx)$/; next } inside && number == wanted' README.md; } # NUMBER
+  diff <(block 1) "$dir/snapshot"
+  diff <(block 2) <(jq -c '.upstreams[], (.servers[] | select(.host != ""))' "$dir/model.json")
+  diff <(block 3) <(grep '^    location.*demo/fruit' "$dir/nginx.conf")
+}
+
 @test "bin/README.md lists the settings as the program prints them" {
   settings=$(env -u HTTP_PORT -u HTTPS_PORT -u ADMIN_PORT -u STATE_DIR bin/settings)
   assert_contains "$(<bin/README.md)" "$settings"
