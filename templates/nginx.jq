@@ -37,6 +37,7 @@ def service_name:
 def pass_on:
   .upstream as $name | (.target // ($name | harmless)) as $to # .target: a variable that has the name
   | if .protocol == "HTTPS" then "proxy_ssl_name \(service_name); proxy_pass \"https://\($to)\";"
+    elif .protocol == "AUTO_HTTP" then "proxy_ssl_name \(service_name); proxy_pass \"$scheme://\($to)$of_scheme\";"
     elif .protocol == "GRPC" then "grpc_pass \"grpc://\($to)\";"
     elif .protocol == "GRPCS" then "grpc_ssl_name \(service_name); grpc_pass \"grpcs://\($to)\";"
     else "proxy_pass \"http://\($to)\";"

@@ -162,10 +162,10 @@ def asked($policy):
 
 # --- what the digest itself gives
 
-# input: what `asked` says / output: the protocol that the pods speak, HTTPS, GRPC or GRPCS; null for HTTP
+# input: what `asked` says / output: the protocol that the pods speak, HTTPS, AUTO_HTTP, GRPC or GRPCS; null for HTTP
 def backend_protocol:
   .set["backend-protocol"] // "" | ascii_upcase
-  | if . == "HTTPS" or . == "GRPC" or . == "GRPCS" then . else null end;
+  | if IN("HTTPS", "AUTO_HTTP", "GRPC", "GRPCS") then . else null end;
 
 # input: what `asked` says / output: whether the Ingress's paths are regular expressions, as ingress-nginx has it
 def asks_for_expressions: .set["use-regex"] or .set["rewrite-target"] != null;

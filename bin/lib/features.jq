@@ -90,6 +90,7 @@ def feature_claims($context; answer):
   | balancing::claims($context)
   | proxy_ssl::claims($context)
   | canary::upstreams(answer) # of the same kind as the main Ingress's, so it comes after all that change that
+  | proxy_ssl::for_both_schemes # after all that gives a claim another upstream
   | mirror::claims($context; answer; has_pods($context))
   | external_auth::claims($context; answer; has_pods($context))
   | rates::claims($context)
@@ -140,6 +141,7 @@ def with_features:
     | basic_auth::model # which looks at what external_auth has said
     | headers::model
     | mirror::model
+    | proxy_ssl::model
     | rates::model
     | redirects::model
     | rewrite::model

@@ -13,7 +13,7 @@
 #                              | {path, pathType, ingress, status, reason, message}  an error of ours
 #                             ]}],
 #             with redirect: true if its HTTP clients are sent to HTTPS,
-#             with protocol: HTTPS, GRPC or GRPCS if its pods do not speak HTTP,
+#             with protocol: HTTPS, AUTO_HTTP (that of the client), GRPC or GRPCS if its pods do not speak HTTP,
 #             with options if its Ingress has annotations: the number of its element of `options`, from 1
 #             (others: [host] are hosts of which nothing is served, and for which this server answers, too: see shut.jq)
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],

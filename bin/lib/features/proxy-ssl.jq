@@ -1,8 +1,9 @@
 # proxy-ssl-secret, -verify, -verify-depth, -name, -server-name, -protocols, -ciphers: how nginx speaks TLS with pods, for
-# backend-protocol HTTPS and GRPCS.
+# backend-protocol HTTPS, AUTO_HTTP and GRPCS.
 #
 # nginx sends a request through any idle connection that it has to a pod, and then verifies nothing. So Ingresses with
-# other options have upstreams of their own, each with its own connections.
+# other options have upstreams of their own, each with its own connections; and with AUTO_HTTP, which speaks TLS with the
+# pods if the client does, there are two of each, the one for TLS with .https at the end of its name ($of_scheme).
 include "claims";
 include "named";
 include "quoting";
@@ -37,7 +38,7 @@ def claims($context):
           (.ingress | split("/")[0]) as $of
           | ($set | files($of; $context.secrets)) as $files
           | if $files.closed then closed($files.closed)
-            elif .protocol == "HTTPS" or .protocol == "GRPCS" then
+            elif .protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then
               .upstream += ".tls-\($number)"
               | .tls = $files
               | if $set["proxy-ssl-name"] then .tls_name = $set["proxy-ssl-name"] else . end
@@ -45,6 +46,16 @@ def claims($context):
             end
         end
     else . end);
+
+# input: [answered claim] / output: the same; those with AUTO_HTTP have upstreams for TLS, too, also for what else they have (canaries)
+def for_both_schemes:
+  map(if .protocol == "AUTO_HTTP" and .upstream then .also += [{service, port, upstream, balance}, .also[]? | .upstream += ".https"] else . end);
+
+# input: model / output: the same with the end of the names of these upstreams, by what the client speaks
+def model:
+  if any(.servers[].locations[]; .protocol == "AUTO_HTTP") then
+    .lines += ["  map $scheme $of_scheme {", "    https .https;", "    default \"\";", "  }", ""]
+  else . end;
 
 # input: a location / output: its directives
 def location:
