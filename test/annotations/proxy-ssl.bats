@@ -25,6 +25,7 @@ load words
   assert_equal '' "$(problems)"
 }
 
+# bats test_tags=cluster
 @test "with backend-protocol=AUTO_HTTP the pods are spoken to as the client speaks: with TLS, which can be verified, or without" {
   make_pair "$dir/other" pod.example ecdsa
   pod_certificate >"$dir/pod.crt"
@@ -35,15 +36,19 @@ load words
   ingress tls tls.example / red:443 backend-protocol=AUTO_HTTP affinity=cookie
   ingress right right.example / "${verified[@]}" proxy-ssl-secret=pod
   ingress wrong wrong.example / "${verified[@]}" proxy-ssl-secret=other
-  ingress main main.example / red:443 backend-protocol=AUTO_HTTP
-  ingress canary main.example / blue:443 canary=true canary-by-header=Can
   serve
   for _ in {1..3}; do # the pods' port for TLS says 400 to what comes without
     assert_equal '200 400 400' "$(statuses {plain,tls,right}.example/)"
     assert_equal '502 200 200 502' "$(for host in plain tls right wrong; do ask_tls "$host.example" / -o /dev/null -w '%{http_code}\n'; done | xargs)"
   done
-  assert_equal '127.77.0.1:8443 127.77.0.2:8443' "$(for value in never always; do ask_tls main.example / -H "Can: $value" | jq -r .address; done | xargs)"
   assert_equal '' "$(problems)"
+}
+
+@test "a canary of a main Ingress with backend-protocol=AUTO_HTTP is spoken to like it" {
+  ingress main main.example / red:443 backend-protocol=AUTO_HTTP
+  ingress canary main.example / blue:443 canary=true canary-by-header=Can
+  serve
+  assert_equal '127.77.0.1:8443 127.77.0.2:8443' "$(for value in never always; do ask_tls main.example / -H "Can: $value" | jq -r .address; done | xargs)"
 }
 
 # (The pods' certificate is its own authority. Newer OpenSSL does not ask whether such a one was revoked, so no pod is turned away here.)
