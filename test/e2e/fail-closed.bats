@@ -145,13 +145,15 @@ restart_controllers() {
   for pod in $(controller_pods); do kubectl -n bash-ingress exec "$pod" -- bash -c 'kill 1'; done
 }
 
-# What is live stays, and no more goes live; and a controller that restarts does not become ready.
+# What is live stays, and no more goes live. A container that is started again serves what was live; a new pod, which
+# knows nothing, does not become ready.
 lose_rights() {
   lost_rights=yes
   jq '.rules |= map(select(.resources != ["secrets"]))' "$BATS_FILE_TMPDIR/rights.json" | kubectl replace -f - >/dev/null
   wait_for_line 30 'cannot read secrets: .*Forbidden' controller_logs --since 30s
   all_are_shut_by "$(protected | cut -d ' ' -f 2 | xargs)"
-  restart_controllers
+  restart_controllers_and_wait
+  kubectl -n bash-ingress delete pods -l "$controller_label" --wait=false >/dev/null
   all_are_shut_by '000 000 000 000 000 000 000 000 000 000'
 }
 
