@@ -214,9 +214,9 @@ def location($ready):
 
 # the four stages; quarantined Ingresses stay in until each host's owner is known: then `served` drops them
 | ([ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
-     ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($within_limits)) as $answered_alone # 1. claim, 2. answered
+     ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($within_limits)) as $before_features # 1. claim, 2. answered
 | {$features, $options, $secrets, $services, $slices, shared: ($shared | split(",")), quarantined: $is_quarantined} as $for_features
-| (($answered_alone | feature_claims($for_features; answered($services))) + [$limited[].shut[]?]) as $answered
+| (($before_features | feature_claims($for_features; answered($services))) + [$limited[].shut[]?]) as $answered
 | ($answered | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts
 | [$hosts | served($is_quarantined; $limits)[] | winners] as $decided # 3. winner
 | [$decided[] | select(.problem | not)] as $winners

@@ -2,8 +2,8 @@
 # hash points to. So every replica finds the same pod, also after a reload. When a pod goes or comes, only the keys that
 # point to it move. With affinity-mode: persistent, none moves while its pod is there, since the cookie names the pod, too.
 #
-# While a pod fails, another one answers. With a cookie that names its pod, that is where the session stays from then on:
-# so session-cookie-change-on-failure makes it persistent, too.
+# While a pod fails, another one answers. A cookie that names its pod then names that one, and the session stays there: so
+# session-cookie-change-on-failure needs such a cookie, too.
 #
 # session-cookie-name, -path, -domain, -max-age, -expires, -secure, -samesite and -conditional-samesite-none are the
 # cookie's attributes.
