@@ -95,10 +95,11 @@ patience() {
   if [[ -z $use_proxy ]]; then echo 600; elif [[ -e $STATE_DIR/live/snapshot ]]; then echo 0.5; else echo 30; fi
 }
 
-# The passes come first (nice) while there are not enough CPUs. Status 3: another one is at it.
+# While there are not enough CPUs, the passes come first, but not by much (nice): an Ingress may be closed until its Secret has
+# been read. Status 3: another one is at it.
 run_certificates() {
   local said status=0
-  said=$(nice -n 10 "$bin/certificates" "$folder/read/ingresses.digest" 2>&1) || status=$?
+  said=$(nice -n 5 "$bin/certificates" "$folder/read/ingresses.digest" 2>&1) || status=$?
   if ((status == 0)); then said=''; fi
   if ((status != 3)); then
     printf '%s' "$said" >"$folder/error/secrets.new"

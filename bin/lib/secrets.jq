@@ -284,7 +284,7 @@ def settled:
 def line($present):
   (if .id | needs_examination then $facts[0][.id] else {} end) as $fact
   | del(.id, .size)
-    + if $fact == null or ($fact.reason == null and ($present[.id] | not)) then refused("SecretNotReady"; "its key pair is being examined, for some seconds")
+    + if $fact == null or ($fact.reason == null and ($present[.id] | not)) then refused("SecretNotReady"; "it is being examined, for some seconds")
       elif $fact.reason then $fact
       elif $fact.notAfter and $fact.notAfter <= $now then refused("CertificateExpired"; "its certificate expired at \($fact.notAfter)")
       else $fact + {file: .id}
