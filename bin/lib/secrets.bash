@@ -2,7 +2,7 @@
 #
 # A kubectl for it in each pass would be most of what an idle controller costs, and a watch one that stays, with 50 MB.
 # So the Secrets are looked at when an Ingress names one that was not read yet, and every 5 s; more rarely if that takes
-# long, since anybody may have a hundred large ones that no Ingress names.
+# much CPU time, since anybody may have a hundred large ones that no Ingress names.
 #
 # shellcheck shell=bash disable=SC2154 # folder and use_proxy are fetch's, names_secret and names_config_map are api.bash's
 
@@ -107,4 +107,4 @@ run_certificates() {
   fi
 }
 
-keys=$STATE_DIR/keys look_seconds=5 times_as_long=5 # as the read took
+keys=$STATE_DIR/keys look_seconds=5 times_as_long=5 # as the CPU time of the read

@@ -106,7 +106,7 @@ ROWS
   assert_contains "$(problems)" 'SecretForbidden: Secret demo/opaque: the controller may not read it'
 }
 
-@test "the longer it takes to read the Secrets, the more rarely they are read" {
+@test "the more CPU time it takes to read the Secrets, the more rarely they are read" {
   add_pair demo/good b.example
   ingresses_are <<<'demo/two {tls: [{hosts: ["b.example"], secretName: "good"}]}'
   fetch_all "$dir/known" >/dev/null
@@ -114,12 +114,16 @@ ROWS
   before=$(looks)
   read -r now _ </proc/uptime
   echo "$((${now%.*} - 9))" >"$dir/known/looked" # in the past, as if 9 s had gone by
-  echo 100 >"$STATE_DIR/keys/took"               # and it had taken 1 s, for which it rests 5 s more
+  echo 100 >"$STATE_DIR/keys/took"               # and it had taken 1 s of CPU time, for which it rests 5 s more
   "$bin/fetch" "$dir/known" >/dev/null
   assert_equal "$before" "$(looks)"
   echo 10 >"$STATE_DIR/keys/took"
   "$bin/fetch" "$dir/known" >/dev/null
   wait_for 10 has_looked "$((before + 1))"
+  printf '#!/bin/sh\nsleep 1\nexec %s "$@"\n' "$(command -v jq)" >"$dir/jq" # where CPUs are short, it takes long
+  chmod +x "$dir/jq"
+  PATH=$dir:$PATH "$bin/certificates" "$dir/known/read/ingresses.digest"
+  (($(<"$STATE_DIR/keys/took") < 100))
 }
 
 has_looked() { # TIMES
