@@ -53,3 +53,12 @@ def with_owners($mode; $ingresses):
             else without_strangers($first)
             end
         end );
+
+# input: [claim, the oldest Ingress first] / output: {host: the namespace whose it is}, for features: who is a guest there
+def owners($mode):
+  (reduce (to_entries[] | select(.value.ingress and .value.host != "")) as {$key, $value} ({};
+     .[$value.host] //= {number: $key, namespace: ($value.ingress | namespace)})) as $first
+  | $first
+  | with_entries(
+      (if $mode == "strict" and (.key | startswith("*.") | not) then $first[.key | as_wildcard] else null end) as $wildcard
+      | .value = ([.value, $wildcard | values] | min_by(.number).namespace));

@@ -54,8 +54,12 @@ cipher() { # HOST CIPHERS
   [[ ${TIER-unit} == unit ]] || skip 'one tier is enough'
   ingress other/owner one.example / red ssl-ciphers=ECDHE-ECDSA-AES256-GCM-SHA384 bash-ingress.local/share-host-with=e2e
   ingress guest one.example /guest red ssl-ciphers=ECDHE-ECDSA-AES128-GCM-SHA256
-  serve
+  ingress other/wildcard '*.strict.example' / red bash-ingress.local/share-host-with=e2e
+  ingress first a.strict.example /guest red ssl-ciphers=ECDHE-ECDSA-AES128-GCM-SHA256
+  ingress other/own a.strict.example / red ssl-ciphers=ECDHE-ECDSA-AES256-GCM-SHA384
+  HOST_OWNERSHIP=strict serve
   assert_contains "$(cipher one.example ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384)" AES256
+  assert_contains "$(cipher a.strict.example ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384)" AES256
 }
 
 @test "with client certificates, too, the host has its own ciphers, and clients without a certificate stay outside" {

@@ -156,6 +156,15 @@ EXPRESSIONS
   assert_equal '503 other/red' "$(status three.example /v1/x) $(who_answers three.example /w1/x)"
 }
 
+@test "with HOST_OWNERSHIP=strict, the guest is who does not own the wildcard, also if it was the first to name the host" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier has settings of its own'
+  ingress other/wildcard '*.strict.example' / red bash-ingress.local/share-host-with=e2e
+  ingress guest a.strict.example '/.*(aaaaaaaaaaaaaaa)?' red use-regex=true
+  ingress other/owner a.strict.example '/private/(.*)' red use-regex=true
+  HOST_OWNERSHIP=strict serve
+  assert_equal 'other/red red' "$(who_answers a.strict.example /private/x) $(who_answers a.strict.example /else)"
+}
+
 @test "without a host, too, an expression comes before nothing that is as long as its literal beginning, whoever was first" {
   ingress other/any '' '/.*(aaaaaaaaaa)?' red use-regex=true
   ingress login '' /login blue auth-type=digest

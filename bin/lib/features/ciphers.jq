@@ -3,6 +3,8 @@
 # A client names the host before a cipher is chosen, so these are for a whole host: those of its oldest Ingress that asks.
 # nginx reads them only in a server with certificate lines of its own.
 include "claims";
+include "ownership"; # owners
+include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
 include "quoting";
 
 # input: {annotation: value} / output: what it says about ciphers, or null
@@ -19,7 +21,7 @@ def claims($context):
         elif own != $first[place].set then problem("for host \(.host), those of Ingress \($first[place].ingress) count, which is older")
         else empty
         end ]
-  | (reduce (.[] | select(.ingress)) as $claim ({}; .[$claim.host] //= ($claim | own_namespace))) as $owners
+  | owners($ENV.HOST_OWNERSHIP) as $owners
   | map(
       if .problem or .host == "" or ($first[place].set | not) then .
       else .ciphers = $first[place].set + {guest: (own_namespace != $owners[.host])}

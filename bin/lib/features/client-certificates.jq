@@ -9,7 +9,8 @@
 # Over plain HTTP, nobody gets in. Nor does a request whose Host is not the one of its handshake: nginx answers 421, or
 # knows of no certificate.
 include "claims";
-include "allow";
+include "ownership"; # owners
+include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
 include "named";
 include "quoting";
 
@@ -32,15 +33,6 @@ def client($of; $host; $secrets):
         end
     end;
 
-# input: [answered claim, the oldest Ingress first] / output: {host: the namespace whose it is} (ownership.jq)
-def owners:
-  (reduce (to_entries[] | select(.value.ingress and .value.host != "")) as {$key, $value} ({};
-     .[$value.host] //= {number: $key, namespace: ($value.ingress | split("/")[0])})) as $first
-  | $first
-  | with_entries(
-      (if $ENV.HOST_OWNERSHIP == "strict" and (.key | startswith("*.") | not) then $first[.key | as_wildcard] else null end) as $wildcard
-      | .value = ([.value, $wildcard | values] | min_by(.number).namespace));
-
 # input: [claim with .asked, the oldest Ingress first] / output: {host: what counts for it, by the oldest Ingress of its owner that asks}
 #
 #   {authority, depth, ingress, options}, or if none of them has an authority, {closed: why, ingress}
@@ -53,7 +45,7 @@ def firsts($owners; $quarantined):
 
 # input: [answered claim, the oldest Ingress first] / output: the same; .client says by which authority clients are verified
 def claims($context):
-  owners as $owners
+  owners($ENV.HOST_OWNERSHIP) as $owners
   | map(
       if .ingress == null or .problem then .
       elif any(annotations($context.options) | keys[]; startswith("auth-tls-")) then

@@ -10,7 +10,8 @@
 # Rules without a host are everybody's, so there all are guests.
 include "claims";
 include "expressions";
-include "quoting";
+include "ownership"; # owners
+include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
 
 # input: a path without expressions / output: the regular expression that matches it
 def escaped: gsub("(?<special>[.*+()])"; "\\\(.special)");
@@ -37,7 +38,7 @@ def with_head($guests):
 
 # input: [answered claim, the oldest Ingress first] / output: the same, with .guest for the expressions of those who do not own the host
 def claims($context):
-  (reduce (.[] | select(.ingress)) as $claim ({}; .[$claim.host] //= ($claim | own_namespace))) as $owners
+  owners($ENV.HOST_OWNERSHIP) as $owners
   | map(if .pathType == "RegularExpression" and (.host == "" or own_namespace != $owners[.host]) then .guest = true else . end);
 
 # input: a location / output: it with .rewrite, which comes last, as nginx runs no `if` or `set` after `break`
