@@ -12,6 +12,17 @@ def most_to_owe: 40 * cost;
 # input: a line / output: its namespace; none for a line that has to go live at once
 def namespace: .slice // .service // .ingress // .certificate // .problem.namespace | values | split("/")[0];
 
+# input: a line / output: what an Ingress uses: "namespace/name" of each Service that a claim names; and "namespace/" for all
+# of a namespace, if annotations may name one of them: by its name, its address or that of a pod. $ENV: SHARED_NAMESPACES
+def used:
+  (.uses // []) as $features
+  | (.claims[]?.service | values),
+    (select(any($features[]; IN("errors", "external-auth", "mirror"))) | "\(namespace)/"),
+    (select(any($features[]; . == "external-auth")) | $ENV.SHARED_NAMESPACES // "" | split(",")[] | "\(.)/");
+
+# input: a line / output: whether it can cause a reload: one of a Service can if an Ingress uses that. $used is {"what is used": true}
+def counts($used): .service == null or $used[.service] or $used["\(.service | split("/")[0])/"];
+
 # input: an ACCOUNT, or null / output: the seconds it owes
 def owes($now): [(.paid // 0) - $now, 0] | max;
 

@@ -4,17 +4,15 @@
 # args:   $snapshot: the text of the snapshot; $now: a time in whole seconds
 #         $accounts: [{"namespace": ACCOUNT, ...}] (accounts.jq), or []
 # output: the accounts for the next call
-include "accounts"; # namespace, charge, settled
+include "accounts"; # namespace, used, counts, charge, settled
 
-# input: the text of a snapshot / output: {"namespace/name": true, ...}: the Services that its Ingresses name
-def named_services:
-  reduce (split("\n")[] | select(startswith("{\"ingress\"")) | split("\"service\":\"")[1:][] | split("\"")[0]) as $service ({}; .[$service] = true);
+# input: the text of a snapshot / output: {"what is used": true, ...}. (Most lines need not be parsed.)
+def all_used:
+  reduce (split("\n")[] | select(startswith("{\"ingress\""))
+    | if contains("\"uses\":[") then fromjson | used else split("\"service\":\"")[1:][] | split("\"")[0] end) as $used ({}; .[$used] = true);
 
-# input: a line / output: whether it can cause a reload: that of a Service can if an Ingress names it
-def counts($named): .service == null or $named[.service];
-
-($snapshot | named_services) as $named
+($snapshot | all_used) as $used
 | ([inputs] | group_by(.) | map(select(length == 1)[0])) as $lines # one that is in both has only moved
-| ([$lines[] | select(counts($named)) | namespace] | unique) as $changed
+| ([$lines[] | select(counts($used)) | namespace] | unique) as $changed
 | reduce $changed[] as $namespace ($accounts[0] // {}; .[$namespace] |= (charge($now) + {changed: $now}))
 | settled($now)

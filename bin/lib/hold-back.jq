@@ -6,9 +6,9 @@
 # output: {"namespace": ACCOUNT, ...} in a line, of those that owe something; then the snapshot to route
 #
 # lib/accounts.jq says what a change costs, and who owes too much.
-# Only what an Ingress of ours can use counts: other Services may change as often as they like, for they cause no reload.
+# Only what an Ingress of ours uses counts: other Services may change as often as they like, for they cause no reload.
 
-include "accounts"; # cost, most_to_owe, namespace, owes, charge, settled
+include "accounts"; # cost, most_to_owe, namespace, used, counts, owes, charge, settled
 
 def most_told: 10; # Ingresses of a namespace that are told
 
@@ -16,9 +16,6 @@ def most_told: 10; # Ingresses of a namespace that are told
 
 # input: [line] / output: {"namespace": [line of it], ...}
 def by_namespace: map(select(namespace)) | group_by(namespace) | map({(.[0] | namespace): .}) | add // {};
-
-# input: [line] / output: those that can cause a reload
-def that_count($services): map(select(.service == null or $services[.service]));
 
 # The order of fetch, but for problems and Ingresses that are not ours, which come last: what is compared is in one order,
 # and so is what goes live.
@@ -51,8 +48,8 @@ def without_gone($wanted):
 # input: an ACCOUNT, or null / output: {lines: what goes live of the namespace, account}
 #
 # There is a limit for removed pods, too: or a hundred that come together every 5 s could go one by one.
-def decide($was; $wanted; $services):
-  def differs($lines): ($lines | that_count($services)) != ($was | that_count($services));
+def decide($was; $wanted; $used):
+  def differs($lines): ($lines | map(select(counts($used)))) != ($was | map(select(counts($used))));
   if differs($wanted) | not then {lines: $wanted, account: .}
   elif owes($now) + cost <= most_to_owe or $now - .changed >= cost then {lines: $wanted, account: (charge($now) + {changed: $now})}
   else
@@ -71,11 +68,11 @@ def problems($namespace):
 [inputs]
 | if .[-1].whole then in_order else error("the snapshot is not whole") end
 | . as $lines
-| ([$lines[], $live[] | .claims[]?.service | values] | map({(.): true}) | add // {}) as $services
+| ([$lines[], $live[] | used] | map({(.): true}) | add // {}) as $used
 | ($lines | by_namespace) as $wanted
 | ($live | in_order | by_namespace) as $was
 | ([$wanted + $was | keys[] | {(.): (. as $namespace | $accounts[0][.] // null
-    | decide($was[$namespace] // []; $wanted[$namespace] // []; $services))}] | add // {}) as $decided
+    | decide($was[$namespace] // []; $wanted[$namespace] // []; $used))}] | add // {}) as $decided
 | ($accounts[0] // {} | . + ($decided | map_values(.account)) | settled($now)) as $accounts
 | $accounts,
   ( [ ($lines[] | select([namespace] == [])),

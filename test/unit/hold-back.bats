@@ -222,6 +222,31 @@ times() {
   assert_equal '' "$(<"$dir/accounts")"
 }
 
+@test "where an annotation may name a Service, no Service of its namespace is free; with auth-url, none of SHARED_NAMESPACES" {
+  local who uses charged
+  export SHARED_NAMESPACES=other,noisy
+  cp "$dir/now" "$dir/before"
+  while read -r who uses charged; do
+    jq -c --arg who "$who/" --arg uses "$uses" 'if .ingress // "" | startswith($who) then .uses = [$uses] else . end' "$dir/before" >"$dir/now"
+    cp "$dir/now" "$STATE_DIR/live/snapshot"
+    cp "$dir/now" "$dir/was"
+    : >"$dir/accounts"
+    pods_are noisy/unused 10.0.2.1
+    pass_at 1000
+    assert_equal "$charged" "$(jq -r 'keys[]' "$dir/accounts")"
+    : >"$dir/none"
+    "$bin/hold-back" charge "$dir/none" 1000 "$dir/was" "$STATE_DIR/live/snapshot"
+    cmp "$dir/accounts" "$dir/none.new"
+  done <<'ROWS'
+noisy errors noisy
+noisy mirror noisy
+noisy external-auth noisy
+noisy cors
+quiet mirror
+quiet external-auth noisy
+ROWS
+}
+
 @test "what is new, changed or gone of a namespace waits as a whole: Services, Ingresses, certificates" {
   has_moved_40_times
   before=$(grep -v '"quiet' "$STATE_DIR/live/snapshot")
