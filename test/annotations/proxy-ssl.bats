@@ -36,10 +36,11 @@ load words
   ingress tls tls.example / red:443 backend-protocol=AUTO_HTTP affinity=cookie
   ingress right right.example / "${verified[@]}" proxy-ssl-secret=pod
   ingress wrong wrong.example / "${verified[@]}" proxy-ssl-secret=other
+  ingress subset subset.example / many:443 backend-protocol=AUTO_HTTP 'upstream-hash-by=$request_uri' upstream-hash-by-subset=true upstream-hash-by-subset-size=2
   serve
   for _ in {1..3}; do # the pods' port for TLS says 400 to what comes without
-    assert_equal '200 400 400' "$(statuses {plain,tls,right}.example/)"
-    assert_equal '502 200 200 502' "$(for host in plain tls right wrong; do ask_tls "$host.example" / -o /dev/null -w '%{http_code}\n'; done | xargs)"
+    assert_equal '200 400 400 400' "$(statuses {plain,tls,right,subset}.example/)"
+    assert_equal '502 200 200 502 200' "$(for host in plain tls right wrong subset; do ask_tls "$host.example" / -o /dev/null -w '%{http_code}\n'; done | xargs)"
   done
   assert_equal '' "$(problems)"
 }

@@ -69,11 +69,14 @@ def subsets($size):
   | $endpoints[$from:$from + $size]
   | if $from == 0 then . else . + $endpoints[:$size - length] end;
 
+# input: an upstream / output: whether it is the one for TLS of two, whose name ends with the scheme (proxy-ssl.jq, AUTO_HTTP)
+def is_for_tls: .name | endswith(".https");
+
 # input: an upstream that has subsets / output: an upstream for each of them
 def subset_upstreams:
   . as $upstream
   | [.endpoints | subsets($upstream.balance.subset)] | to_entries[]
-  | {name: "\($upstream.name).\(.key + 1)", endpoints: .value};
+  | {name: "\($upstream.name | rtrimstr(".https")).\(.key + 1)\(if $upstream | is_for_tls then ".https" else "" end)", endpoints: .value};
 
 # input: [upstream that has subsets] / output: lines for the http block: the subset of a text, always the same one
 def subset_lines:
@@ -91,7 +94,8 @@ def subset_lines:
 # With a canary (canary.jq), whose requests have a variable of their own, the text sends them to one pod.
 def model:
   [.upstreams[] | select(.balance.subset)] as $divided
-  | ($divided | to_entries | map({(.value.name): "$subset_\(.key + 1)"}) | add // {}) as $targets
+  | ($divided | map(select(is_for_tls | not))) as $named
+  | ($named | to_entries | map({(.value.name): "$subset_\(.key + 1)"}) | add // {}) as $targets
   | .upstreams |= map(
       if .balance.hash then .lines += ["    hash \"\(.balance.hash)\" consistent;"]
       elif .balance.method then .lines += ["    \(.balance.method);"]
@@ -101,6 +105,6 @@ def model:
   | if $divided == [] then .
     else
       .upstreams += [$divided[] | subset_upstreams]
-      | .lines += [$divided | subset_lines]
+      | .lines += [$named | subset_lines]
       | .servers |= map(.locations |= map($targets[.upstream // ""] as $target | if $target then .target = $target else . end))
     end;
