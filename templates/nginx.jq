@@ -3,10 +3,10 @@
 # input:  the model that route.jq describes; {} (no servers) while nothing is known yet
 # output: lines of text for the http block of nginx.conf
 # $ENV:   HTTP_PORT, HTTPS_PORT, PROXY_PROTOCOL, STATE_DIR
-# Variables of nginx, such as $nginx_says, are from the templates: answers, proxying, headers and tls.conf.template.
+# Variables of nginx, such as $nginx_says, are from the templates: answers, proxying and headers.conf.template.
 #
 # At a first reading, skip certificates, and what features add (`with_features`): the fields `lines`, `head`, `directives`,
-# `target`, `rewrite` and `tls_name`.
+# `target`, `rewrite`, `tls_target` and `tls_name`.
 
 include "features"; # with_features
 include "feature-files";
@@ -31,7 +31,7 @@ def upstream_block:
 
 # input: a location with an upstream / output: the name for which its pods have a certificate; as a rule, the Service's
 def service_name:
-  .tls_name // (.upstream | split(".")[:2] | join(".") + ".svc") | string;
+  .tls_target // (.tls_name // (.upstream | split(".")[:2] | join(".") + ".svc") | string);
 
 # input: a location with an upstream / output: the directives that pass a request on, by the protocol that the pods speak
 def pass_on:

@@ -188,10 +188,15 @@ with_header() { # HEADER HOST
   assert_equal blue "$(who_answers two.example / -b "$dir/red-2" -H 'Force: yes')"
 }
 
-@test "a canary of pods that speak TLS is spoken to like its main Ingress's" {
-  ingress main one.example / red:443 backend-protocol=HTTPS
+@test "a canary of pods that speak TLS is spoken to like its main Ingress's, by the name of its own Service" {
+  ingress main one.example / red:443 backend-protocol=HTTPS proxy-ssl-server-name=on
   ingress new one.example / blue:443 canary=true canary-by-header=Can
+  ingress named two.example / red:443 backend-protocol=HTTPS proxy-ssl-server-name=on proxy-ssl-name=pod.example
+  ingress other two.example / blue:443 canary=true canary-by-header=Can
   serve
+  asked_by() { pod_gets .serverName "$1" / && pod_gets .serverName "$1" / -H 'Can: always'; }
+  assert_equal 'red.e2e.svc blue.e2e.svc' "$(asked_by one.example | xargs)"
+  assert_equal 'pod.example pod.example' "$(asked_by two.example | xargs)"
   assert_equal 'true true' "$({ pod_gets .tls one.example / && pod_gets .tls one.example / -H 'Can: always'; } | xargs)"
   assert_equal blue "$(who_answers one.example / -H 'Can: always')"
 }

@@ -114,12 +114,16 @@ def model:
   | ([$locations[] | {upstream, canary} | tojson] | unique | to_entries | map({(.value): (.key + 1)}) | add // {}) as $numbers
   | .options += [{}]
   | (.options | length) as $none
-  | .servers |= map(.locations |= map(
+  | def asks_by_service: (.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS")) and (.tls_name | not);
+  .servers |= map(.locations |= map(
       if .canary then
         $numbers[{upstream, canary} | tojson] as $number
         | .options = (.options // $none) | .canary.target = "$target_\($number)" | .target = .canary.target
+        | if asks_by_service then .tls_target = "$tls_name_\($number)" else . end
       else . end))
   | .lines += [
+      ([$locations[] | select(asks_by_service) | $numbers[{upstream, canary} | tojson]] | unique[] # upstreams are SERVICE.NAMESPACE.PORT...
+       | "  map $target_\(.) $tls_name_\(.) {", "    \"~^(?<asked>[^.]+[.][^.]+)\" \"$asked.svc\";", "  }"),
       ([$locations[].canary.set | weight | select(. > 0 and . < 10000)] | unique[]
        | "  split_clients $request_id $in_\(.)_of_10000 {", "    \(. / 100)% 1;", "    * \"\";", "  }"),
       "" ];

@@ -5,7 +5,8 @@
 //	                            https://:8443 by TLS, with a certificate that nobody trusts;
 //	                            SIGTERM ends it when the open requests are answered
 //
-//	/            the request as JSON: pod, address, method, host, uri, header, body (as a string), tls.
+//	/            the request as JSON: pod, address, method, host, uri, header, body (as a string), tls, and
+//	             then the serverName of the handshake.
 //	             ?status=401&header=Name:value answers with that status and that header
 //	/anonymous   the same without a Server header, which all others have
 //	/asked       the same, with that JSON in the header X-Asked, too
@@ -75,6 +76,9 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	asked := map[string]any{
 		"pod": pod, "address": fmt.Sprint(r.Context().Value(http.LocalAddrContextKey)), "method": r.Method, "host": r.Host, "uri": r.RequestURI, "header": r.Header, "body": string(body),
 		"tls": r.TLS != nil,
+	}
+	if r.TLS != nil {
+		asked["serverName"] = r.TLS.ServerName
 	}
 	if r.URL.Path == "/asked" {
 		text, _ := json.Marshal(asked)
