@@ -43,13 +43,17 @@ def pass_on:
     else "proxy_pass \"http://\($to)\";"
     end;
 
+# input: a location that nginx itself answers / output: what it says. Why a path is closed is for its owner, in the Ingress's
+# Events and the log: an annotation may hold what not everybody should read, such as a password.
+def told: if .reason == "ProtectionNotAvailable" then (.message | split(": ")[0]) + " (its Events say why)" else .message end;
+
 # input: a location / output: the directives that answer
 def answer:
   if .ingress then "set $ingress \(.ingress | string); " else "" end
   + (.directives // "")
   + if .redirect then "if ($is_insecure) { return 308 https://$host$moved_uri; } " else "" end
   + if .upstream then (.rewrite // "") + pass_on
-    elif .status then "return \(.status) \"\("\(.message | split("\"") | join("'")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
+    elif .status then "return \(.status) \"\("\(told | split("\"") | join("'")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"
     end;
 

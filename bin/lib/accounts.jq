@@ -15,10 +15,9 @@ def namespace: .slice // .service // .ingress // .certificate // .problem.namesp
 # input: a line / output: what an Ingress uses: "namespace/name" of each Service that a claim names; and "namespace/" for all
 # of a namespace, if annotations may name one of them: by its name, its address or that of a pod. $ENV: SHARED_NAMESPACES
 def used:
-  (.uses // []) as $features
-  | (.claims[]?.service | values),
-    (select(any($features[]; IN("errors", "external-auth", "mirror"))) | "\(namespace)/"),
-    (select(any($features[]; . == "external-auth")) | $ENV.SHARED_NAMESPACES // "" | split(",")[] | "\(.)/");
+  (.claims[]?.service | values),
+  ( select(.uses // [] | any(IN("errors", "external-auth", "mirror")))
+    | "\(namespace, ($ENV.SHARED_NAMESPACES // "" | split(",")[]))/" );
 
 # input: a line / output: whether it can cause a reload: one of a Service can if an Ingress uses that. $used is {"what is used": true}
 def counts($used): .service == null or $used[.service] or $used["\(.service | split("/")[0])/"];

@@ -17,10 +17,9 @@
 #   alias      another row: two names for one thing
 #   directive, grpc, unit   the directive of nginx that it is, that for gRPC, and what follows the value (features/directives.jq)
 #   words, if               each word of the text is an argument of the directive; the only value for which it is written
-#   feature    the file in features/ that gives it, where it is more than a directive
+#   feature    the file in features/ that gives it, where it is more than a directive. (Without both, it is in the digest: ingresses.jq)
 #   with       another one that has to be loaded, too
 #   where      it says for which requests the Ingress is, so it counts in a closed one, too: nobody else must get them
-#   core       the digest gives it (ingresses.jq)
 #   instead    of one that is not supported: what does the same
 #   about      what it does, in a sentence
 #

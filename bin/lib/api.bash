@@ -24,7 +24,7 @@ secrets_path() {
   echo "/api/v1/${WATCH_NAMESPACE:+namespaces/$WATCH_NAMESPACE/}secrets?fieldSelector=type=kubernetes.io/tls"
 }
 
-# For certificates: any other, or a ConfigMap.
+# For certificates: another Secret, or a ConfigMap, by its name.
 secret_path() { # NAMESPACE/NAME|NAMESPACE/configmaps/NAME
   if [[ $1 == */configmaps/* ]]; then echo "/api/v1/namespaces/$1"; else echo "/api/v1/namespaces/${1%/*}/secrets/${1#*/}"; fi
 }

@@ -46,10 +46,11 @@ def changes($old; $new):
   | [ ($after | minus($before) | map("Ingress \(.)") | listed("added")),
       ([$after[] | select($in_both[.] and $asks[.] != $asked[.]) | "Ingress \(.)"] | listed("changed")),
       ($before | minus($after) | map("Ingress \(.)") | listed("removed")),
-      ( [$had + $has | keys[] | select($had[.] != $has[.] and (($before == $after) or ($had[.] and $has[.])))][:8][]
-        | . as $name
-        | ($has[$name] // [] | minus($had[$name] // []) | listed("\($name) gained pod")),
-          ($had[$name] // [] | minus($has[$name] // []) | listed("\($name) lost pod")) ),
+      ( [$had + $has | keys[] | select($had[.] != $has[.] and (($before == $after) or ($had[.] and $has[.])))]
+        | ( .[:8][] as $name
+            | ($has[$name] // [] | minus($had[$name] // []) | listed("\($name) gained pod")),
+              ($had[$name] // [] | minus($has[$name] // []) | listed("\($name) lost pod")) ),
+          (length - 8 | select(. > 0) | "and pods of \(.) more Services") ),
       ([$showed + $shows | keys[] | select($showed[.] != $shows[.])] | listed("another certificate for"))
     ]
   | if length == 0 then "settings or templates changed" else join("; ") end;

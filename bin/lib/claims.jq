@@ -12,10 +12,13 @@ def speaks_grpc: .protocol // "" | startswith("GRPC");
 # input: a claim or location / output: the word with which nginx's directives for its pods begin
 def kind: if speaks_grpc then "grpc" else "proxy" end;
 
+# output: why something is closed, in a sentence
+def not_available($why): "closed, because its protection is not available here: \($why)";
+
 # input: an answered claim / output: the same, closed
 def closed($why):
   del(.upstream, .service, .port, .protocol, .also, .balance)
-  + {status: 503, reason: "ProtectionNotAvailable", message: "closed, because its protection is not available here: \($why)"};
+  + {status: 503, reason: "ProtectionNotAvailable", message: not_available($why)};
 
 # output: how many bytes of a request's body, or of an answer, nginx holds at most: all Ingresses share its memory
 def most_held: 1048576;

@@ -1,4 +1,4 @@
-# common - the words that all programs share: logging, failing, time
+# common - the functions that all programs share: logging, failing, ringing, time
 #
 # shellcheck shell=bash
 
@@ -23,8 +23,8 @@ need() { # TOOL...
     die 2 "these programs are missing: ${missing[*]}. Install them (Debian's packages: kubectl or kubernetes-client, jq, nginx, openssl, gettext-base, diffutils) and try again."
 }
 
-# Copies standard input, which is no binary data, to standard output. What is short takes no process; for what is long,
-# "copy exec" becomes the `cat`. (At the end of the input, read fails.)
+# Copies text from standard input to standard output. Short text takes no process; long text goes through `cat`, which
+# takes the place of this shell with "copy exec". (At the end of the input, read fails.)
 copy() { # [exec]
   local text='' is_all=''
   LC_ALL=C IFS= read -r -N 16384 text || is_all=yes
@@ -47,6 +47,11 @@ read_to_end() { # DESCRIPTOR SECONDS
     take_time
     ((now < end)) || return 1
   done
+}
+
+# Ends the loop's pause, if it runs. (1<> opens the pipe without waiting for a reader.)
+ring() {
+  [[ ! -p $STATE_DIR/run/bell ]] || echo 1<>"$STATE_DIR/run/bell"
 }
 
 # A file that has this text already stays as it is: somebody may be reading it.

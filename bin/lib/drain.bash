@@ -36,8 +36,8 @@ expect_replacement() {
 
 # A worker that was replaced stays until its last request has ended, with all its memory. If a
 # reload would make too many of them, it waits: most leave by themselves within some seconds,
-# those with long requests do not. Only if these alone are too many, one of them is ended; but who
-# causes reloads all the time (see hold-back) and holds requests open is not waited for.
+# those with long requests do not. Only if these alone are too many, one of them is ended: first, one
+# that serves only namespaces which cause reloads all the time (see hold-back).
 make_room() { # WORKERS_TO_REPLACE
   local now end since=() sockets=() restless=''
   take_time
@@ -78,7 +78,7 @@ some_may_leave() { # WORKERS_TO_REPLACE
   ((old < ${#since[@]} && old + $1 <= draining_workers))
 }
 
-# Of those that have had their time: the oldest that has requests for nobody but who causes reloads
+# Of those that have had their time: the oldest whose requests all go to namespaces that cause reloads
 # all the time; without such a one, the oldest.
 end_one() { # WORKERS_TO_REPLACE
   local i oldest=''
@@ -87,7 +87,7 @@ end_one() { # WORKERS_TO_REPLACE
     ((now - since[i] >= least_seconds)) || continue
     oldest=${oldest:-$i}
     if [[ $restless == yes ]] && ! serves_neighbours "${found[i]}"; then
-      end_worker "${found[i]}" 'the oldest that only serves who causes reloads all the time'
+      end_worker "${found[i]}" 'the oldest that serves only namespaces with constant reloads'
       return
     fi
   done
@@ -107,7 +107,7 @@ find_neighbours() {
   [[ -z $restless ]] || return 0 # it is known
   restless=no
   [[ -s $accounts ]] || return 0
-  while read -r pod; do pods[$pod]=1; done < <(jq -r -f "$bin/lib/neighbours.jq" --slurpfile accounts "$accounts" --argjson now "$now" "$live/model.json")
+  while read -r pod; do pods[$pod]=1; done < <(jq -r -L "$bin/lib" -f "$bin/lib/neighbours.jq" --slurpfile accounts "$accounts" --argjson now "$now" "$live/model.json")
   if ((${#pods[@]} > 0)); then restless=yes; fi
   while read -r _ _ remote state _ _ _ _ _ inode _; do
     [[ ! -v pods[$remote] || $state != 01 ]] || sockets+=("socket:[$inode]") # 01: it is open
@@ -122,9 +122,7 @@ serves_neighbours() { # WORKER
 # the rest is for jq, which reads whole lists. Without a limit, there is always enough.
 memory_is_short() {
   local limit used size
-  { read -r limit <"$cgroup/memory.max" && read -r used <"$cgroup/memory.current"; } 2>/dev/null ||
-    { read -r limit <"$cgroup/memory/memory.limit_in_bytes" && read -r used <"$cgroup/memory/memory.usage_in_bytes"; } 2>/dev/null ||
-    return
+  read_memory
   [[ $limit != max ]] || return
   read -r _ size _ <"/proc/${old_workers[0]-self}/statm" || size=0 # in pages, and the workers of a reload share most of them
   ((used + size * 4096 > limit / 4 * 3))
@@ -171,4 +169,4 @@ wait_for_old_workers() {
 }
 
 # At most draining_workers at once, and more than few_workers only if there is memory for them.
-found=() old_workers=() least_seconds=10 idle_seconds=6 few_workers=8 draining_workers=64 cgroup=/sys/fs/cgroup
+found=() old_workers=() least_seconds=10 idle_seconds=6 few_workers=8 draining_workers=64

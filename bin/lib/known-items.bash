@@ -107,7 +107,7 @@ digest_late() { # COMMAND...
   rm items digests
   exec 9>&- # first, as the next turn may come as soon as this one is over
   if ((status > 0)); then tail -n 1 errors; fi >over
-  [[ ! -p $STATE_DIR/run/bell ]] || echo 1<>"$STATE_DIR/run/bell"
+  ring
 }
 
 # Until no other has come for a second, but not for long: a pass with many of them is long, and one is enough.

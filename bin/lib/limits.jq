@@ -44,7 +44,7 @@ def within_limits($limits):
 # --- one namespace
 
 # input: digest of an Ingress with annotations / output: how many more locations these ask for in each host: for whom nginx asks,
-# for copies, and for pages of errors, which are one, and one for each code of nginx's own (errors.jq)
+# for copies, and for pages of errors, which are one, and one for each code of nginx's own (before_pods in errors.jq)
 def more_locations:
   .options.set
   | ([.["auth-url", "mirror-target"] | values] | length)

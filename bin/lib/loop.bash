@@ -20,7 +20,7 @@ prepare_loop() {
   hash=$(served_hash)
   nginx_version=$(find_nginx_version)
   made_frame=$(program=render && frame)
-  [[ $DOORBELL == on ]] || pause=0.1
+  [[ $DOORBELL == on ]] || pause=0.1 # nobody rings for the first poll
 }
 
 # --- when to poll
@@ -78,12 +78,12 @@ read_accounts() {
   done < <(jq -r -L "$bin/lib" 'include "accounts"; times' "$next/accounts")
 }
 
-# Each reload costs 5 s; reloads_paid is when all are paid. Nobody asks who causes them before 10 are unpaid: for an
-# ordinary cluster this costs nothing. And nobody waits for the question: it is asked when the change is live.
+# reloads_paid is when all reloads are paid. Nobody asks who causes them before 10 are unpaid: for an ordinary cluster this
+# costs nothing. And nobody waits for the question: it is asked when the change is live.
 count_reload() {
   reloads=$((reloads + 1))
-  reloads_paid=$(((reloads_paid > now ? reloads_paid : now) + 5))
-  if ((reloads_paid - now > 10 * 5 || now < owed_until)); then
+  reloads_paid=$(((reloads_paid > now ? reloads_paid : now) + reload_cost))
+  if ((reloads_paid - now > 10 * reload_cost || now < owed_until)); then
     charge_for_reload
   elif [[ -e $next/charged ]]; then
     rm -f "$next/charged" "$next/accounts"
@@ -225,3 +225,4 @@ metric() { # counter|gauge NAME HELP VALUE [LABELS]
 # pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
 admin=$STATE_DIR/admin bell='' hash='' last_good_poll=0 poll_began=0 now=0 pause=1 rest=0 back_off=0
 polls=0 failed_polls=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 owed_until=0 failed_reloads=0 prune_at='' again=''
+reload_cost=5 # seconds, as in lib/accounts.jq

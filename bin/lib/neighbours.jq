@@ -1,10 +1,12 @@
-# The pods of all namespaces but those that cause reloads all the time.
+# The pods of all namespaces but for those that cause reloads all the time.
 #
 # input:  a routing model
 # args:   $accounts: what hold-back.jq prints of the namespaces that owe something; $now: the time, as there
 # output: their addresses and ports in the form of /proc/net/tcp and tcp6; nothing if nobody causes so many reloads
 #
-# Who has to wait does; and before somebody has to, who owes most, if that are five changes or more.
+# Those that are held back cause reloads all the time. While none is, it is the one that owes most, if it owes five
+# changes or more.
+include "accounts"; # cost
 
 # input: a number below 256 / output: two hexadecimal digits
 def hex: "0123456789ABCDEF" as $digits | (. / 16 | floor) as $high | ($high, . - $high * 16) | $digits[.:. + 1];
@@ -28,7 +30,7 @@ def as_kernel_says:
 
 ($accounts[0] // {} | to_entries) as $accounts
 | ($accounts | map(select(.value.held).key)) as $held
-| (if $held != [] then $held else [$accounts | max_by(.value.paid) | select(.value.paid? and .value.paid - $now >= 25).key] end) as $restless
+| (if $held != [] then $held else [$accounts | max_by(.value.paid) | select(.value.paid? and .value.paid - $now >= 5 * cost).key] end) as $restless
 | select($restless != [])
 | .upstreams[]? | select(.service | split("/")[0] | IN($restless[]) | not)
 | .endpoints[] | as_kernel_says

@@ -52,10 +52,17 @@ pass_nginx_test() { # NGINX_CONF
 # For what reads what tenants wrote. Prints KiB of address space: half of the container's memory, since nginx itself
 # needs the rest, and some for what is no memory, such as libraries.
 find_half_of_memory() {
-  local limit=max
-  [[ ! -r /sys/fs/cgroup/memory.max ]] || read -r limit </sys/fs/cgroup/memory.max
-  [[ $limit != max ]] || limit=8000000000
+  local limit used most=8000000000 # without a limit, as if there were this one
+  read_memory
+  ((${limit/max/$most} < most)) || limit=$most
   echo "$((limit / 2048 + 100000))"
+}
+
+# Sets limit and used: how many bytes of memory the container may have, and has (cgroup v2, or v1). A limit may be "max".
+read_memory() {
+  { read -r limit <"$cgroup/memory.max" && read -r used <"$cgroup/memory.current"; } 2>/dev/null ||
+    { read -r limit <"$cgroup/memory/memory.limit_in_bytes" && read -r used <"$cgroup/memory/memory.usage_in_bytes"; } 2>/dev/null ||
+    limit=max
 }
 
 # If root starts nginx, its workers are another user, and it is they who read the keys.
@@ -102,5 +109,6 @@ is_older() { # VERSION OTHER_VERSION
 }
 
 nginx_version='' half_of_memory='' # the loop finds them out once
+cgroup=/sys/fs/cgroup
 test_seconds=30 test_cpu_seconds=15
 if_inet6=/proc/net/if_inet6 # is there if the kernel has IPv6

@@ -2,7 +2,6 @@
 #
 # nginx compares them in its workers, so a hash that takes long would hold up everybody's requests: only those are let in
 # that take a tenth of a second at most. Nobody but nginx gets to see them; a problem never has a part of a line.
-include "allow";
 
 def most_users: 1000;
 def most_bytes: 131072;

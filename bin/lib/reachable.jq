@@ -22,8 +22,8 @@ def without(is_refused; $why):
 # input: [digest of an EndpointSlice] / output: each, without addresses of the controller; and problems
 #
 # On a node's own network, others may listen at a controller's address, too: so it is refused only in EndpointSlices with
-# a port where the controller listens. An IPv6 address can be spelled in several ways: what gets past here ends with a 403
-# or 508 (nginx.conf).
+# a port where the controller listens. An IPv6 address can be spelled in several ways: what gets past here ends with a 400
+# (answers.conf.template), or with a 403 on the admin port.
 def reachable:
   [$ENV.HTTP_PORT, $ENV.HTTPS_PORT, $ENV.ADMIN_PORT | tonumber] as $own_ports
   | [.[] | select(.of_controllers) | (.ready + .ending)[]?] as $of_controllers

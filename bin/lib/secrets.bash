@@ -22,13 +22,13 @@ digest_again() {
 }
 
 digest_secrets() {
-  local now edition='' listed='' valid_until='' unread=0 is_asked=''
+  local now edition='' listed='' valid_until='' unread=0 names_are_new=''
   if [[ ! -s $folder/wanted-secrets && -z $DEFAULT_TLS_SECRET ]]; then
     : >"$folder/read/secrets.digest"
     return
   fi
   take_time
-  [[ -s $folder/listed ]] || is_asked=yes
+  [[ -s $folder/listed ]] || names_are_new=yes
   list_secrets
   if look_is_due; then
     look
@@ -67,7 +67,7 @@ print_list() { # TIME
 look_is_due() {
   local looked='' took=0
   { read -r looked <"$folder/looked" && read -r took <"$keys/took"; } 2>/dev/null || true # nobody has looked yet
-  [[ -z $looked || -s $folder/error/secrets || (-n $is_asked && $unread -gt 0) ]] || ((now - looked >= look_seconds + times_as_long * took / 100))
+  [[ -z $looked || -s $folder/error/secrets || (-n $names_are_new && $unread -gt 0) ]] || ((now - looked >= look_seconds + times_as_long * took / 100))
 }
 
 # Starts `certificates` beside the passes. A pass that needs to know waits for it, but not for long: a certificate that

@@ -18,7 +18,8 @@
 #                   "more" if there are too many for one round
 #         "settled": the same lines, but of a Secret whose new key pair was not examined yet that of before
 #         "list":   "NUMBER TIME": how many of the Secrets have not been read yet, and until when the list is valid;
-#                   then the lines that bin/certificates describes
+#                   then a line for each: {certificate, use, file, algorithm, names, notAfter}, or {certificate, use, reason,
+#                   message}; of a ConfigMap, {certificate, use, headers}
 include "passwords";
 include "named";
 include "config-maps";
@@ -52,15 +53,19 @@ def asked_a_namespace: 50;
 # input: text / output: its lines
 def lines: split("\n")[] | select(. != "");
 
-# output: {"namespace/name": [use, ...], ...}
-def wanted:
-  [ ( $claims | lines | fromjson | select(.ingress)
+# output: [{secret: "namespace/name", use}, ...]: what the oldest Ingress names comes first
+def wishes:
+  [ ($default | select(. != "") | {secret: ., use: "pair"}),
+    ( [$claims | lines | fromjson | select(.ingress)] | sort_by([.created, .ingress])[]
       | (.ingress | split("/")[0]) as $of
       | (.tls[].secretName | select(is_name) | {secret: "\($of)/\(.)", use: "pair"}),
-        (.options.set // {} | uses($of)) ),
-    ($default | select(. != "") | {secret: ., use: "pair"})
+        (.options.set // {} | uses($of)) )
   ]
-  | map(select($namespace == "" or (.secret | startswith("\($namespace)/"))))
+  | map(select($namespace == "" or (.secret | startswith("\($namespace)/"))));
+
+# output: {"namespace/name": [use, ...], ...}
+def wanted:
+  wishes
   | group_by(.secret) | map({(.[0].secret): (map(.use) | unique)}) | add // {};
 
 # --- pairs
@@ -256,7 +261,8 @@ def others:
   | ([$times | lines | split(" ") | {(.[1]): (.[0] | tonumber)}] | add // {}) as $times
   | ($files | [lines | {(.): true}] | add // {}) as $present
   | wanted as $wanted
-  | [$wanted | keys[] | select($there[.] | not)] | group_by(split("/")[0])
+  | ([wishes[].secret] | reverse | to_entries | map({(.value): .key}) | add // {}) as $age
+  | [$wanted | keys[] | select($there[.] | not)] | sort_by(-$age[.]) | group_by(split("/")[0])
   | (.[][asked_a_namespace:][]
      | {certificate: ., use: "*"} + refused("LimitExceeded"; "its namespace names more than \(asked_a_namespace) Secrets that are missing, or not of type kubernetes.io/tls, and ConfigMaps")
      | "found \(tojson)"),

@@ -82,8 +82,8 @@ gets() { # STATUS HOST
   ingress right right.example / red limit-rps=1000
   serve
   for number in "${!wrong[@]}"; do assert_equal "503 ${wrong[number]}" "$(status "wrong-$number.example" /) ${wrong[number]}"; done
-  assert_contains "$(ask wrong-1.example /)" 'closed, because its protection is not available here: limit-rps is'
-  assert_contains "$(ask grpc.example /)" 'closed, because its protection is not available here: limit-rate is not possible with gRPC'
+  assert_contains "$(problems)" 'e2e/wrong-1: closed, because its protection is not available here: limit-rps is'
+  assert_contains "$(problems)" 'e2e/grpc: closed, because its protection is not available here: limit-rate is not possible with gRPC'
   assert_equal 200 "$(status right.example /)"
 }
 

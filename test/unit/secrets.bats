@@ -144,6 +144,18 @@ ROWS
   assert_equal 5 "$(grep -c 'its namespace names more than 50 Secrets that are missing, or not of type kubernetes.io/tls' "$dir/snapshot")"
 }
 
+@test "if a namespace names more than 50, those of the oldest Ingresses count, whatever their names are" {
+  add_pair demo/old old.example
+  make_opaque demo/old
+  ingresses_are <<'ROWS'
+    demo/z-old {created: "2026", tls: [{hosts: ["old.example"], secretName: "old"}]}
+    demo/a-young {tls: [range(55) | {secretName: "a-\(.)"}]}
+ROWS
+  fetch_all >"$dir/snapshot"
+  assert_equal 1 "$(grep '"certificate":"demo/old"' "$dir/snapshot" | grep -c '"names":\["old.example"\]')"
+  assert_equal 6 "$(grep -c 'its namespace names more than 50' "$dir/snapshot")"
+}
+
 @test "Secrets that are late hold up one pass and no other, until all have been read" {
   run -0 bash -c '
     source "$1/fetch"

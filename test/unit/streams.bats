@@ -182,7 +182,7 @@ is_gone() { # PID
     replace_workers "$round" "$constants"
   done
   stream_ends 1
-  grep -q 'ending the oldest that only serves who causes reloads all the time' "$dir/apply.log"
+  grep -q 'ending the oldest that serves only namespaces with constant reloads' "$dir/apply.log"
   kill -0 "${streams[0]}" "${streams[3]}"
   kill "${streams[0]}" "${streams[@]:2}"
 }

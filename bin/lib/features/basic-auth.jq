@@ -19,7 +19,7 @@ def claims($context):
   map(
     if .options and .upstream then
       annotations($context.options) as $set
-      | (.ingress | split("/")[0]) as $of
+      | own_namespace as $of
       | if [$set["auth-type", "auth-secret", "auth-secret-type", "auth-realm"]] == [null, null, null, null] then .
         elif $set["auth-type"] == null then closed("auth-secret and auth-realm need auth-type: basic")
         elif $set["auth-secret"] == null then closed("auth-type needs auth-secret, the Secret with the passwords")

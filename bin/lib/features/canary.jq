@@ -68,7 +68,7 @@ def with_canary($canaries; $context; has_pods):
 
 # input: [answered claim, the oldest Ingress first] / output: the same without canaries; main claims have theirs in .canary
 def claims($context; has_pods):
-  def place: [.host, .path, .pathType, (.ingress | split("/")[0])] | tojson;
+  def place: [.host, .path, .pathType, own_namespace] | tojson;
   def asks: .ingress and (.problem | not) and (.service or .status);
   def is_canary: .ingress and (.problem | not) and annotations($context.options).canary;
   ([.[] | select(is_canary and asks)] | group_by(place) | map({(.[0] | place): .}) | add // {}) as $canaries

@@ -6,6 +6,7 @@ include "claims";
 include "ownership"; # owners
 include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
 include "quoting";
+include "certificate-maps"; # certificate_directives
 
 # input: {annotation: value} / output: what it says about ciphers, or null
 def wanted: with_entries(select(.key | IN("ssl-ciphers", "ssl-prefer-server-ciphers"))) | if . == {} then null else . end;
@@ -35,14 +36,13 @@ def directives:
 # input: model / output: the same with these. Of namespaces that share a host, one counts: the owner, or else the first
 # by name. Where clients have certificates (client-certificates.jq), the server has its own already.
 def model:
-  (if any(.certificates[]?; .files | length > 1) then [1, 2] else [1] end) as $numbers
+  [.certificates // [] | certificate_directives] as $certificates
   | .servers |= map(
       ([.locations[] | select(.ciphers)] | sort_by([.ciphers.guest, .ingress])[0].ciphers) as $ciphers
       | if $ciphers == null then .
         else
           any(.locations[]; .client) as $has_certificates
           | .lines += [
-              ($numbers[] | select($has_certificates | not)
-               | "    ssl_certificate \($ENV.STATE_DIR)/keys/$certificate_\(.);", "    ssl_certificate_key \($ENV.STATE_DIR)/keys/$certificate_\(.);"),
+              (if $has_certificates then empty else $certificates[] end),
               ($ciphers | directives) ]
         end);

@@ -37,7 +37,7 @@ def client($of; $host; $secrets):
 #
 #   {authority, depth, ingress, options}, or if none of them has an authority, {closed: why, ingress}
 def firsts($owners; $quarantined):
-  reduce (.[] | select((.asked.authority or .asked.closed) and (.ingress | split("/")[0]) == $owners[.host])) as $claim ({};
+  reduce (.[] | select((.asked.authority or .asked.closed) and own_namespace == $owners[.host])) as $claim ({};
     if .[$claim.host].authority or ($claim.asked.closed and .[$claim.host]) then .
     else .[$claim.host] = ($claim | .asked + {ingress, options})
     end)
@@ -63,7 +63,7 @@ def claims($context):
         elif $asked.authority then
           if .upstream == null then .
           elif $first and ($first | {authority, depth}) == $asked then .client = $asked
-          elif $first and ($first.ingress | split("/")[0]) == (.ingress | split("/")[0]) then
+          elif $first and ($first | own_namespace) == own_namespace then
             closed("clients of host \(.host) are verified by the authority or the depth of Ingress \($first.ingress), which is older")
           else closed("host \(.host) belongs to namespace \($owners[.host]), and none of its Ingresses has clients verified by this authority")
           end

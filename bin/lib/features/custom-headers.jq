@@ -42,7 +42,7 @@ def with_headers($kind; $context):
       | [$claim | wanted($kind.annotation; $context)][0] as $name
       | if $name == null then .
         else
-          ($claim.ingress | split("/")[0]) as $of
+          ($claim | own_namespace) as $of
           | ($name | secret($kind.use; $of; $context.secrets)) as {$headers, $message}
           | (.used[$of] // {names: {}, characters: 0}
               | .names += ($headers // {} | map_values(true))

@@ -22,7 +22,7 @@ def first_port:
 # input: an answered claim / output: the Service of its default backend, or null
 def default_service($context):
   annotations($context.options)["default-backend"] as $name
-  | if $name then "\(.ingress | split("/")[0])/\($name)" else null end;
+  | if $name then "\(own_namespace)/\($name)" else null end;
 
 # input: [answered claim] / output: the same, each with the upstream of its default backend, as .fallback
 #
@@ -50,7 +50,7 @@ def claims($context; answer):
 
 def told: "namespace", "ingress", "service", "port";
 
-# output: the codes that may be nginx's own before it has asked a pod
+# output: the codes that may be nginx's own before it has asked a pod (more_locations in limits.jq counts them)
 def before_pods: 401, 403, 405, 429, 500, 503;
 
 # input: {annotation: value} / output: [code] that go to the default backend; nginx would read what is too large after all, and takes no page for 499

@@ -454,7 +454,7 @@ def model:
 
 # input: a location / output: its directives
 def location:
-  if .set["auth-url"] and .upstream and (.who | not) then "return 500 \("closed, because its protection is not available here: \(.nobody // "auth-url asks nobody"): path \(.path) of Ingress \(.ingress)." | string[:-1])\\n\"; "
+  if .set["auth-url"] and .upstream and (.who | not) then "return 500 \("\(not_available(.nobody // "auth-url asks nobody")): path \(.path) of Ingress \(.ingress)." | string[:-1])\\n\"; "
   elif .who then
     "set $asks \(.options); "
     + (if .set | keeps then "set $asks_for \("\(.pathType) \(.path | @uri)" | string); " else "" end)

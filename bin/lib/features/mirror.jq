@@ -40,9 +40,8 @@ def body_problem($set):
 
 # input: an answered claim / output: the same with its target in .mirror, or with a problem beside it
 def with_mirror($set; $context; $addresses; answer; has_pods):
-  . as $claim
-  | [$set["mirror-target"] | target($addresses)] as $targets
-  | ([.ingress | split("/")[0]] + ($context.shared // [])) as $namespaces
+  [$set["mirror-target"] | target($addresses)] as $targets
+  | ([own_namespace] + ($context.shared // [])) as $namespaces
   | if $targets == [] or ($targets[0].service | split("/")[0] | IN($namespaces[]) | not) then
       ., problem("AnnotationRefused"; "mirror-target must be a Service of the same namespace, such as http://SERVICE.\($namespaces[0]).svc$request_uri")
     elif speaks_grpc then

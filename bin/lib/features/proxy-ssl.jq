@@ -35,7 +35,7 @@ def claims($context):
       | $context.options[$number - 1] as $set
       | if any($set | keys[]; startswith("proxy-ssl-")) | not then .
         else
-          (.ingress | split("/")[0]) as $of
+          own_namespace as $of
           | ($set | files($of; $context.secrets)) as $files
           | if $files.closed then closed($files.closed)
             elif .protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then

@@ -80,5 +80,5 @@ def model:
   .options as $options
   | .servers |= map(.locations |= map(
       if .moves and (.reason | IN("NoReadyEndpoints", "ServiceNotFound", "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed")) then
-        .directives = ({set: $options[.moves - 1]} + . | location)
+        .directives = (.directives // "") + ({set: $options[.moves - 1]} + . | location)
       else . end));

@@ -3,7 +3,7 @@
 # nginx takes the first regular expression that matches, before any prefix. So in a server that has one, its prefixes
 # become expressions, too, and they stand in the order of the model: the longest path first, as ingress-nginx has it.
 # Before them come the Exact paths that end with "/": beside `location = /x/`, nginx would redirect /x of its own accord,
-# and a block against that (templates/nginx.jq) would take /x from the expression that it matches, and from what protects it.
+# and a block against that (blocks_against_redirects in server-blocks.jq) would take /x from the expression that it matches, and from what protects it.
 #
 # Where namespaces share a host, a long expression of a guest, such as /.*(aaaaaa)?, must not come before what the owner
 # has, or has closed. So it counts there as long as what is literal at its beginning: as a Prefix path of the guest would.
