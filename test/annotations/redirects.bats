@@ -46,11 +46,13 @@ moved() { # HOST PATH [CURL_OPTION...]
   ingress root three.example / no-such-service app-root=/foo
   ingress login four.example / no-such-service permanent-redirect=http://a.example auth-tls-secret=no-such-secret
   ingress shut five.example / no-such-service permanent-redirect=http://a.example denylist-source-range=0.0.0.0/0,::/0
+  ingress cors six.example / no-such-service permanent-redirect=http://a.example enable-cors=true
   serve
   assert_equal '301 http://a.example' "$(moved one.example /old/x)"
   assert_equal '302 http://a.example' "$(moved two.example /)"
   assert_equal '302 http://three.example/foo' "$(moved three.example /)"
   assert_equal '404 503 503 503' "$(statuses one.example/ three.example/foo four.example/ five.example/)"
+  assert_equal '*' "$(header access-control-allow-origin six.example /)"
   assert_contains "$(problems)" 'ServiceNotFound: e2e/permanent'
 }
 

@@ -122,6 +122,11 @@ ROWS
   run "$bin/apply" test < <(model rules | "$bin/render")
   [[ $output =~ 'at most '([0-9]+)' KiB' ]]
   ((BASH_REMATCH[1] > 400000)) # what 5,000 hosts take
+  mkdir -p "$dir/cgroup/memory" # as it is with version 1 of control groups
+  echo 1073741824 >"$dir/cgroup/memory/memory.limit_in_bytes"
+  echo 1000000 >"$dir/cgroup/memory/memory.usage_in_bytes"
+  run apply_with "cgroup=$dir/cgroup" test < <(model rules | "$bin/render")
+  assert_contains "$output" "at most $((1073741824 / 2048 + 100000)) KiB"
 }
 
 @test "a configuration that passes nginx's test but does not become live is taken back" {
@@ -133,6 +138,12 @@ ROWS
   nginx -e stderr -c "$dir/taken.conf"
   model rules >"$dir/model.json"
   HTTP_PORT=$taken "$bin/render" <"$dir/model.json" >"$dir/taken.nginx.conf"
+  run apply_with reload_seconds=1 "$dir/model.json" <"$dir/taken.nginx.conf"
+  assert_equal 1 "$status"
+  assert_contains "$output" 'nginx did not make the new configuration live in time'
+  assert_contains "$(<"$STATE_DIR/live/nginx.conf")" "listen $HTTP_PORT"
+  leave_out_as_apply_does "$dir/taken.nginx.conf" 2>/dev/null
+  cp "$dir/taken.nginx.conf" "$STATE_DIR/live/nginx.conf" # as if apply had been killed before it told nginx
   run apply_with reload_seconds=1 "$dir/model.json" <"$dir/taken.nginx.conf"
   assert_equal 1 "$status"
   assert_contains "$output" 'nginx did not make the new configuration live in time'

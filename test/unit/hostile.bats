@@ -403,6 +403,10 @@ limited() { # INGRESSES LIMITS
   model() { jq -c -n --arg net "$1" '{ingresses: [], upstreams: [{service: "a/s", port: 80, endpoints: [range(20000) | "10.\($net).\(. / 250 | floor).\(. % 250):80"]}]}'; }
   timeout 10 jq -r -f "$bin/lib/changes.jq" --argjson most 3 <(model 1) <(model 2) >"$dir/changes"
   assert_contains "$(<"$dir/changes")" 'changed a/s:80 gained pod'
+  # pods of ten Services
+  model() { jq -c -n --arg net "$1" '{ingresses: [], upstreams: [range(10) | {service: "a/s\(.)", port: 80, endpoints: ["10.\($net).0.1:80"]}]}'; }
+  jq -r -f "$bin/lib/changes.jq" --argjson most 3 <(model 1) <(model 2) >"$dir/changes"
+  assert_contains "$(<"$dir/changes")" 'and pods of 2 more Services'
 }
 
 @test "a host stays its owner's while its Ingress is quarantined, and an error answers for it" {
