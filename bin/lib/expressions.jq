@@ -48,20 +48,69 @@ def ends($atom):
     else "any"
     end;
 
-# input: an expression / output: {steps: [{loops, ways, size}], head}, or {why} it is not let in
+# The state while an expression is weighed, token by token:
 #
-# steps say what it costs: l^loops / loops! * ways * size for a path of l characters. head is the number of characters
-# at its beginning that stand for themselves.
-#
-# .now is {loops, ways} so far. .groups has one entry for each open group, and one for the whole: what was .now at its
-# start, and at the end of each of its alternatives. .atom is what a quantifier would repeat: null, "one" character, or a
-# "group", before which .now was .skipped. .first is true before the first token.
+#   now     {loops, ways} so far
+#   steps   [{loops, ways, size}]: what it costs; l^loops / loops! * ways * size for a path of l characters
+#   groups  one entry for each open group, and one for the whole: what .now was at its start, and at the end of each of its alternatives
+#   atom    what a quantifier would repeat: null, "one" character, or a "group", before which .now was .skipped
+#   first   whether it is the first token
+#   head    the number of characters at the beginning that stand for themselves; in_head: whether that goes on
+#   why     why it is not let in
+
+# input: the state / output: it with a step more
+def step($size): .steps += [.now + {$size}];
+
+# input: the state / output: it after a quantifier that follows the token $before, and has $rest behind it
+def after_quantifier($token; $before; $rest):
+  (if $token == "*" then [0, null] elif $token == "+" then [1, null] elif $token == "?" then [0, 1] else $token | count end) as [$least, $most]
+  | (if .in_head and $least == 0 then .head -= 1 else . end)
+  | if .atom == null then .why = "has \($token) with nothing before it to repeat"
+    elif $most != null and $most < $least then .why = "has \($token), which is not a count"
+    elif .atom == "group" then
+      if $token == "?" then .now.ways += .skipped.ways else .why = "repeats a group, which could take very long: only ? may follow a group" end
+    elif $most != null then step($most) | .now.ways *= $most - $least + 1
+    else
+      step($least)
+      | ($rest | ends($before)) as $ends
+      | if $ends == "free" then .
+        elif $ends == "any" then .now.loops += 1 | step(1)
+        else .steps += [.now + {size: 1} | .loops += 1]
+        end
+    end
+  | .atom = null;
+
+# input: the state / output: it after the end of a group
+def after_group:
+  if .groups | length == 1 then .why = "closes a group that is not open"
+  else
+    (.groups[0].ends + [.now]) as $ends
+    | .skipped = .groups[0].start
+    | .now = {loops: ([$ends[].loops] | max), ways: ([$ends[].ways] | add)}
+    | .groups |= .[1:]
+    | .atom = "group"
+  end;
+
+# input: the state / output: it after any other token
+def after($token):
+  if $token | IN("(", "(?:") then .groups = [{start: .now, ends: []}] + .groups | .atom = null
+  elif $token == "|" then
+    (if .groups | length == 1 then .head = 0 else . end)
+    | .groups[0].ends += [.now] | .now = .groups[0].start | .atom = null
+  elif $token == "^" then (if .first then . else .why = "has ^ in its middle" end) | .atom = null
+  elif $token == "$" then step(1) | .atom = null
+  elif $token | IN("{", "}") then .why = "has a \($token) that is not a count such as {2,4}"
+  elif ($token | startswith("[")) and ($token | is_sound | not) then .why = "has a range in \($token) that is none"
+  elif $token | is_literal then .atom = "one" | step($token | length) | if .in_head then .head += ($token | length) else . end
+  else .atom = "one" | step(1)
+  end;
+
+# input: an expression / output: {steps, head}, or {why} it is not let in
 #
 # The allowed tokens are no quantifiers such as {2,4}: to `tokens`, each of their characters is one. So they are put
 # together, and all is cut once more, now into tokens as nginx reads them; but what stands for itself, up to the character
 # before a quantifier, is one token, which saves time.
 def weighed:
-  def step($size): .steps += [.now + {$size}];
   (tokens // [null]) as $all
   | if $all[0] == null then {why: "has something in it that is not served; allowed: literals, classes, . ? * + {n,m} ^ $ ( ) |"}
     else
@@ -69,43 +118,9 @@ def weighed:
       | reduce range($tokens | length | select(. <= most_tokens)) as $at
         ({now: {loops: 0, ways: 1}, steps: [], groups: [{start: {loops: 0, ways: 1}, ends: []}], atom: null, first: true, head: 0, in_head: true};
           $tokens[$at] as $token
-          | (if $token | test("\\A([*+?]|\\{.+\\})\\z") then
-               (if $token == "*" then [0, null] elif $token == "+" then [1, null] elif $token == "?" then [0, 1] else $token | count end) as [$least, $most]
-               | (if .in_head and $least == 0 then .head -= 1 else . end)
-               | if .atom == null then .why = "has \($token) with nothing before it to repeat"
-                 elif $most != null and $most < $least then .why = "has \($token), which is not a count"
-                 elif .atom == "group" then
-                   if $token == "?" then .now.ways += .skipped.ways else .why = "repeats a group, which could take very long: only ? may follow a group" end
-                 elif $most != null then step($most) | .now.ways *= $most - $least + 1
-                 else
-                   step($least)
-                   | ($tokens[$at + 1:] | ends($tokens[$at - 1])) as $ends
-                   | if $ends == "free" then .
-                     elif $ends == "any" then .now.loops += 1 | step(1)
-                     else .steps += [.now + {size: 1} | .loops += 1]
-                     end
-                 end
-               | .atom = null
-             elif $token | IN("(", "(?:") then .groups = [{start: .now, ends: []}] + .groups | .atom = null
-             elif $token == ")" then
-               if .groups | length == 1 then .why = "closes a group that is not open"
-               else
-                 (.groups[0].ends + [.now]) as $ends
-                 | .skipped = .groups[0].start
-                 | .now = {loops: ([$ends[].loops] | max), ways: ([$ends[].ways] | add)}
-                 | .groups |= .[1:]
-                 | .atom = "group"
-               end
-             elif $token == "|" then
-               (if .groups | length == 1 then .head = 0 else . end)
-               | .groups[0].ends += [.now] | .now = .groups[0].start | .atom = null
-             elif $token == "^" then (if .first then . else .why = "has ^ in its middle" end) | .atom = null
-             elif $token == "$" then step(1) | .atom = null
-             elif $token | IN("{", "}") then .why = "has a \($token) that is not a count such as {2,4}"
-             elif ($token | startswith("[")) and ($token | is_sound | not) then .why = "has a range in \($token) that is none"
-             elif $token | is_literal then
-               .atom = "one" | step($token | length) | if .in_head then .head += ($token | length) else . end
-             else .atom = "one" | step(1)
+          | (if $token | test("\\A([*+?]|\\{.+\\})\\z") then after_quantifier($token; $tokens[$at - 1]; $tokens[$at + 1:])
+             elif $token == ")" then after_group
+             else after($token)
              end)
           | (if .in_head and ($token | is_literal or . == "^" | not) then .in_head = false else . end)
           | .first = false)

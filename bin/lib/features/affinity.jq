@@ -86,10 +86,36 @@ def location:
 def pod_number:
   reduce explode[] as $byte ([7, 11]; [(.[0] * 257 + $byte) % 2147483629, (.[1] * 263 + $byte) % 2147483587]) | ".\(.[0])\(.[1])";
 
-# input: model / output: the same with the cookie of new sessions, and of those that have moved. (An answer of nginx itself has none.)
+# output: lines for the http block: where a session is, and the cookie that says so. $pods: [address] of those that cookies may name;
+# $dates: in how many seconds cookies may expire
 #
 # The browsers that take SameSite=None for Strict, or drop such a cookie: those of iOS 12 and macOS 10.14, Chromium 51
 # to 66, and UC Browser before 12.13.2 (www.chromium.org/updates/same-site/incompatible-clients).
+def session_lines($pods; $dates):
+  "  map $upstream_addr $session_address {",
+  "    \"~(?<last_address>[^ ]+)$\" $last_address;",
+  "  }",
+  "  map $session_address $session_pod_now {",
+  ($pods[] | "    \(string) \(pod_number);"),
+  "  }",
+  "  map \"$session_address|$session_name|$session_pod|$session_pod_now\" $new_session {",
+  "    \"~^[|]|^[^|]+[|][|]\" \"\"; # no pod has been asked, or there is nothing to tell",
+  "    \"~[|]([.][0-9]+)[|]\\1$\" \"\"; # the session is where it was",
+  "    default $session_name=$session$session_suffix$session_pod_now$session_attributes\(if $dates == [] then "" else "$session_expires" end);",
+  "  }",
+  "  add_header Set-Cookie $new_session always;",
+  "  map $client_scheme $session_secure {",
+  "    https \"; Secure\";",
+  "  }",
+  "  map $http_user_agent $session_samesite_none {",
+  "    \"~UCBrowser/([0-9]|1[01])[.]|UCBrowser/12[.]([0-9]|1[0-2])[.]\" \"\";",
+  "    \"~Chrom(e|ium)/(5[1-9]|6[0-6])[.]\" \"\";",
+  "    \"~Chrom(e|ium)/\" \"; SameSite=None\";",
+  "    \"~CPU (iPhone )?OS 12_|Mac OS X 10_14.*Version/\" \"\";",
+  "    default \"; SameSite=None\";",
+  "  }";
+
+# input: model / output: the same with the cookie of new sessions, and of those that have moved. (An answer of nginx itself has none.)
 def model:
   .options as $options
   | def dates: [.[].locations[] | select(.options and .upstream) | $options[.options - 1] | seconds_of_date | values] | unique;
@@ -106,28 +132,7 @@ def model:
       | .servers |= map(([.] | dates) as $own | if $own == [] then . else .lines += [$own | date_locations] end)
       | .lines += [
           ($dates | if . == [] then empty else date_lines end),
-          "  map $upstream_addr $session_address {",
-          "    \"~(?<last_address>[^ ]+)$\" $last_address;",
-          "  }",
-          "  map $session_address $session_pod_now {",
-          ($pods | unique[] | "    \(string) \(pod_number);"),
-          "  }",
-          "  map \"$session_address|$session_name|$session_pod|$session_pod_now\" $new_session {",
-          "    \"~^[|]|^[^|]+[|][|]\" \"\"; # no pod has been asked, or there is nothing to tell",
-          "    \"~[|]([.][0-9]+)[|]\\1$\" \"\"; # the session is where it was",
-          "    default $session_name=$session$session_suffix$session_pod_now$session_attributes\(if $dates == [] then "" else "$session_expires" end);",
-          "  }",
-          "  add_header Set-Cookie $new_session always;",
-          "  map $client_scheme $session_secure {",
-          "    https \"; Secure\";",
-          "  }",
-          "  map $http_user_agent $session_samesite_none {",
-          "    \"~UCBrowser/([0-9]|1[01])[.]|UCBrowser/12[.]([0-9]|1[0-2])[.]\" \"\";",
-          "    \"~Chrom(e|ium)/(5[1-9]|6[0-6])[.]\" \"\";",
-          "    \"~Chrom(e|ium)/\" \"; SameSite=None\";",
-          "    \"~CPU (iPhone )?OS 12_|Mac OS X 10_14.*Version/\" \"\";",
-          "    default \"; SameSite=None\";",
-          "  }",
+          session_lines([$pods | unique[]]; $dates),
           "" ]
     else .
     end;
