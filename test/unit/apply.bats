@@ -121,7 +121,7 @@ ROWS
   nginx_tests_with 'echo "at most $(ulimit -v) KiB"; exit 1'
   run "$bin/apply" test < <(model rules | "$bin/render")
   [[ $output =~ 'at most '([0-9]+)' KiB' ]]
-  ((BASH_REMATCH[1] > 400000)) # what 5,000 hosts take
+  ((BASH_REMATCH[1] > 400000))  # what 5,000 hosts take
   mkdir -p "$dir/cgroup/memory" # as it is with version 1 of control groups
   echo 1073741824 >"$dir/cgroup/memory/memory.limit_in_bytes"
   echo 1000000 >"$dir/cgroup/memory/memory.usage_in_bytes"
