@@ -75,8 +75,8 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal 'red auth' "$(who_answers app.example /) $(who_answers app.example /oauth2/start)"
   assert_equal alice "$(pod_gets '.header["X-User"][0]' app.example / -H 'X-User: mallory')"
   assert_equal '500 500 500 500' "$(statuses {nobody,near,gone,bare}.example/)"
-  assert_contains "$(ask near.example /)" 'no rule without auth-url serves /oauth2/auth of host near.example'
-  assert_contains "$(ask gone.example /)" 'no rule without auth-url serves /oauth2/auth of host gone.example'
+  assert_contains "$(problems)" 'no rule without auth-url serves /oauth2/auth of host near.example'
+  assert_contains "$(problems)" 'no rule without auth-url serves /oauth2/auth of host gone.example'
 }
 
 @test "the service is told what nginx knows and what the client's own headers say, but gets no body, nor what a client may not say" {
