@@ -78,7 +78,7 @@ secrets_are() { # [OBJECT...]
 
 # What the passes of some seconds fetch: one that looks at the Secrets at once and waits for it.
 fetch_all() {
-  bash -c 'source "$1/fetch" && program=fetch look_seconds=0 times_as_long=0 && is_waited_for() { true; } && patience() { echo 60; } && fetch "$2"' _ "$bin" "$dir/lists-read"
+  bash -c 'source "$1/fetch" && program=fetch look_seconds=0 times_as_long=0 && is_waited_for() { true; } && patience() { echo 200; } && fetch "$2"' _ "$bin" "$dir/lists-read"
 }
 
 # Prints the certificate of the pod of Service red. It is for pod.example, and signed by itself.

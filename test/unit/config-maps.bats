@@ -31,7 +31,7 @@ add_passwords() { # NAMESPACE/NAME
 
 # What the passes of some seconds fetch: one that looks at once and waits for it.
 fetch_all() {
-  bash -c 'source "$1/fetch" && program=fetch look_seconds=0 times_as_long=0 && is_waited_for() { true; } && patience() { echo 60; } && fetch "$2"' _ "$bin" "$dir/lists-read"
+  bash -c 'source "$1/fetch" && program=fetch look_seconds=0 times_as_long=0 && is_waited_for() { true; } && patience() { echo 200; } && fetch "$2"' _ "$bin" "$dir/lists-read"
 }
 
 later() {

@@ -21,7 +21,7 @@ use_files() {
   chmod +x "$dir/path/kubectl"
   PATH=$dir/path:$PATH look_seconds=0 times_as_long=0
   is_waited_for() { true; }
-  patience() { echo 60; }
+  patience() { echo 200; }
   mkdir -p "$next" "$live"
   : >"$next/quarantine"
   open_answer() { # PATH

@@ -63,7 +63,7 @@ ingresses_are() {
 # What the passes of some seconds fetch: one that looks at the Secrets at once and waits for it.
 # shellcheck disable=SC2120 # secrets.bats passes one
 fetch_all() { # [FOLDER]
-  bash -c 'source "$1/fetch" && program=fetch look_seconds=0 times_as_long=0 && is_waited_for() { true; } && patience() { echo 60; } && fetch "$2"' \
+  bash -c 'source "$1/fetch" && program=fetch look_seconds=0 times_as_long=0 && is_waited_for() { true; } && patience() { echo 200; } && fetch "$2"' \
     _ "$bin" "${1:-$dir/lists-read}"
 }
 
