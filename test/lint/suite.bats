@@ -33,8 +33,8 @@ END
   assert_equal 1 "$status"
   assert_contains "$output" $'\nnot ok 1 broken'
   assert_equal 2 "$(wc -l <"$BATS_TEST_TMPDIR/broken.ran")"
-  run "$BATS_TEST_DIRNAME/../beside" 2 bash "$BATS_TEST_TMPDIR/broken" < <(printf '%s\n' a b c d)
+  run "$BATS_TEST_DIRNAME/../beside" 2 bash "$BATS_TEST_TMPDIR/broken" < <(printf '%s\n' a b c d e f g)
   assert_equal 1 "$status"
-  assert_equal 4 "$(grep -c '^not ok ' <<<"$output")"
-  assert_equal 6 "$(wc -l <"$BATS_TEST_TMPDIR/broken.ran")"
+  assert_equal 7 "$(grep -c '^not ok ' <<<"$output")"
+  assert_equal 9 "$(wc -l <"$BATS_TEST_TMPDIR/broken.ran")"
 }
