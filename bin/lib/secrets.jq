@@ -63,10 +63,10 @@ def wishes:
   ]
   | map(select($namespace == "" or (.secret | startswith("\($namespace)/"))));
 
-# output: {"namespace/name": [use, ...], ...}
-def wanted:
-  wishes
-  | group_by(.secret) | map({(.[0].secret): (map(.use) | unique)}) | add // {};
+# input: these / output: {"namespace/name": [use, ...], ...}
+def by_secret: group_by(.secret) | map({(.[0].secret): (map(.use) | unique)}) | add // {};
+
+def wanted: wishes | by_secret;
 
 # --- pairs
 
@@ -260,9 +260,10 @@ def others:
   | ([$found | lines | fromjson] | group_by(.certificate) | map({(.[0].certificate): .}) | add // {}) as $known
   | ([$times | lines | split(" ") | {(.[1]): (.[0] | tonumber)}] | add // {}) as $times
   | ($files | [lines | {(.): true}] | add // {}) as $present
-  | wanted as $wanted
-  | ([wishes[].secret] | reverse | to_entries | map({(.value): .key}) | add // {}) as $age
-  | [$wanted | keys[] | select($there[.] | not)] | sort_by(-$age[.]) | group_by(split("/")[0])
+  | wishes as $wishes
+  | ($wishes | by_secret) as $wanted
+  | (reduce $wishes[].secret as $name ({}; .[$name] //= length)) as $rank
+  | [$wanted | keys[] | select($there[.] | not)] | sort_by($rank[.]) | group_by(split("/")[0])
   | (.[][asked_a_namespace:][]
      | {certificate: ., use: "*"} + refused("LimitExceeded"; "its namespace names more than \(asked_a_namespace) Secrets that are missing, or not of type kubernetes.io/tls, and ConfigMaps")
      | "found \(tojson)"),
