@@ -7,16 +7,19 @@ note_lines_of_tests_only() {
 }
 
 # Runs COMMAND until it succeeds; fails, and says what it waited for, after SECONDS, or three times as many if other
-# tests use the CPUs (SLOWER). After two seconds it looks more rarely, so that long waits leave these to others.
+# tests use the CPUs (SLOWER). It pauses for as long as COMMAND takes, at least, so that it leaves these to others.
 wait_for() { # SECONDS COMMAND...
-  local patience=$(($1 * (${SLOWER:-1} > 1 ? 3 : 1)))
+  local patience=$(($1 * (${SLOWER:-1} > 1 ? 3 : 1))) least=50000 began took pause
   local deadline=$((SECONDS + patience)) rarely=$((SECONDS + 2))
-  until "${@:2}" >/dev/null 2>&1; do
+  while began=${EPOCHREALTIME/./} && ! "${@:2}" >/dev/null 2>&1; do
     if ((SECONDS >= deadline)); then
       printf 'waited %s s in vain for: %s\n' "$patience" "${*:2}" >&2
       return 1
     fi
-    if ((SECONDS < rarely)); then sleep 0.05; else sleep 0.2; fi
+    ((SECONDS < rarely)) || least=200000
+    took=$((${EPOCHREALTIME/./} - began)) # microseconds; the clock may jump
+    printf -v pause '0.%06d' "$((took < least ? least : took < 999999 ? took : 999999))"
+    sleep "$pause"
   done
 }
 

@@ -73,15 +73,25 @@ let_nginx_read() { # FILE
 # An nginx of a learner's own machine may be older than the image's, and would not start with a directive that it does
 # not know; nor with a `listen [::]`, where the kernel has no IPv6.
 leave_out_what_is_not_here() { # NGINX_CONF
-  local version=${nginx_version:-$(find_nginx_version)}
-  [[ -e $if_inet6 ]] || sed -i '/^ *listen \[::\]/d' "$1"
-  leave_out "$1" keepalive_min_timeout 1.27.4 'reloads may lose requests of keep-alive clients'
-  leave_out "$1" ssl_certificate_cache 1.27.4 'TLS handshakes take a little longer'
-  leave_out "$1" http2 1.25.1 'there is no HTTP/2, and so no gRPC'
+  local version=${nginx_version:-$(find_nginx_version)} edits=()
+  [[ -e $if_inet6 ]] || edits+=(-e '/^ *listen \[::\]/d')
+  leave_out keepalive_min_timeout 1.27.4 'reloads may lose requests of keep-alive clients'
+  leave_out ssl_certificate_cache 1.27.4 'TLS handshakes take a little longer'
+  leave_out http2 1.25.1 'there is no HTTP/2, and so no gRPC'
   if is_older "$version" 1.29.6 && grep -q '^ *sticky ' "$1"; then
-    leave_out "$1" sticky 1.29.6 'affinity-mode persistent is like balanced'
-    sed -i 's/^\( *server .*\) route=[^;]*;/\1;/' "$1"
+    leave_out sticky 1.29.6 'affinity-mode persistent is like balanced'
+    edits+=(-e 's/^\( *server .*\) route=[^;]*;/\1;/')
   fi
+  ((${#edits[@]} == 0)) || sed -i "${edits[@]}" "$1"
+}
+
+# Adds to edits, for sed; says so unless it is left out of the live configuration, too.
+leave_out() { # DIRECTIVE FIRST_VERSION CONSEQUENCE
+  local left_out="left out, nginx $version does not know it:"
+  is_older "$version" "$2" || return 0
+  edits+=(-e "s/^ *$1 .*/  # $left_out &/")
+  [[ -e $STATE_DIR/live/nginx.conf && $(<"$STATE_DIR/live/nginx.conf") == *"$left_out"*([ ])"$1 "* ]] ||
+    log "this nginx is $version, and $1 came with $2. It is left out: $3."
 }
 
 find_nginx_version() {
@@ -89,13 +99,6 @@ find_nginx_version() {
   version=$(nginx -v 2>&1)
   version=${version#*/}
   echo "${version%% *}"
-}
-
-leave_out() { # NGINX_CONF DIRECTIVE FIRST_VERSION CONSEQUENCE
-  is_older "$version" "$3" || return 0
-  sed -i "s/^ *$2 .*/  # left out, nginx $version does not know it: &/" "$1"
-  grep -qs "left out.* $2 " "$STATE_DIR/live/nginx.conf" ||
-    log "this nginx is $version, and $2 came with $3. It is left out: $4."
 }
 
 is_older() { # VERSION OTHER_VERSION

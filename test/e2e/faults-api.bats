@@ -27,7 +27,7 @@ state() {
 
 # Keeps a load on the controller while COMMAND breaks something.
 serves_on() { # COMMAND...
-  lose_nothing "-rate $(lasting 100 300)" "$(address_with_port)" fruit.example /apple "$@"
+  lose_nothing "-rate $(lasting 50 300)" "$(address_with_port)" fruit.example /apple "$@"
 }
 
 # --- the API server is not there
@@ -279,6 +279,7 @@ each_read_forbidden() {
   undo+=(allow_all)
   create_ingress secure 'secure.example/=backend:80,tls=grpc' # or no Secret would be read
   wait_for 20 always_status 200 secure.example /
+  wait_for 60 always_certificate grpc.example secure.example
   for pod in "${pods[@]}"; do
     wait_for 20 tells_served_hash "$pod"
   done

@@ -24,6 +24,7 @@ setup_suite() {
   join_cluster
   export CONTAINER_PROGRAM
   deploy_backends
+  start_proxy
 }
 
 # The demo that is tested was interrupted twice: while the cluster was made, and while the image was loaded.
@@ -58,6 +59,7 @@ image_is_being_loaded() {
 }
 
 teardown_suite() {
+  kill "$proxying"
   [[ -n $was_up ]] || "$root/test/demo/demo" down
   [[ -z $OURS ]] || "$root/test/kind/kind" down 3>&-
 }

@@ -38,3 +38,13 @@ END
   assert_equal 7 "$(grep -c '^not ok ' <<<"$output")"
   assert_equal 9 "$(wc -l <"$BATS_TEST_TMPDIR/broken.ran")"
 }
+
+@test "when there is no time left, no file is started any more, and each is named" {
+  [[ -e /proc/uptime ]] || skip 'this takes Linux'
+  since_boot=$(cut -d . -f 1 /proc/uptime)
+  LAST_START=$((since_boot + 600)) run "$BATS_TEST_DIRNAME/../beside" 1 echo 'ok 1' <<<$'one\ntwo'
+  assert_equal 0 "$status"
+  assert_equal 2 "$(grep -c '^ok 1 ' <<<"$output")"
+  LAST_START=$since_boot run "$BATS_TEST_DIRNAME/../beside" 1 echo 'ok 1' <<<$'one\ntwo'
+  assert_equal $'# one: NOT RUN, there is no time left\n# two: NOT RUN, there is no time left' "$output"
+}

@@ -33,10 +33,11 @@ prepare_file() {
 # Lets route and render load the features of those annotations only that the file of tests, or a table of it, names: to
 # read all takes long, jq 1.6 above all. (If one is used that is not loaded, they fail.)
 load_features() {
-  local table name files=("$BATS_TEST_FILENAME")
+  local table name text files=("$BATS_TEST_FILENAME")
+  text=$(<"$BATS_TEST_FILENAME")
   for table in "$BATS_TEST_DIRNAME"/../unit/tables/*; do
     name=${table##*/}
-    if grep -qw "${name%.*}" "$BATS_TEST_FILENAME"; then files+=("$table"); fi
+    if [[ $text =~ [^[:alnum:]_]${name%.*}[^[:alnum:]_] ]]; then files+=("$table"); fi
   done
   # shellcheck source=bin/lib/features.bash
   source "$bin/lib/features.bash"
@@ -148,21 +149,23 @@ serve_lists() {
 # shellcheck disable=SC2120 # the tests of annotations pass one
 serve_snapshot() { # [QUARANTINE]
   [[ ! -s $STATE_DIR/run/nginx.pid ]] || { kill -TERM "$(<"$STATE_DIR/run/nginx.pid")" && wait_for 15 test ! -e "$STATE_DIR/run/nginx.pid"; }
-  "$bin/route" "$@" >"$dir/model.json"
   [[ -e $STATE_DIR/live ]] || mkdir -p "$STATE_DIR"/{live,admin,run,scratch/nginx}
-  cp "$dir/model.json" "$STATE_DIR/live/model.json"
-  "$bin/render" <"$dir/model.json" >"$STATE_DIR/live/nginx.conf"
-  leave_out_as_apply_does "$STATE_DIR/live/nginx.conf" 2>"$dir/apply.log"
+  make_live "$@" 2>"$dir/apply.log"
   use_known_keys
   nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
   wait_for 15 is_alive
 }
 
-leave_out_as_apply_does() ( # NGINX_CONF
-  source "$bin/lib/common.bash"
+# In one shell, as in the loop: to start, each of the programs takes longer than what it does.
+make_live() ( # [QUARANTINE] <SNAPSHOT
+  source "$bin/route"
+  source "$bin/render"
   source "$bin/lib/nginx.bash"
-  program=apply nginx_version=$(<"$BATS_FILE_TMPDIR/nginx-version")
-  leave_out_what_is_not_here "$1"
+  nginx_version=$(<"$BATS_FILE_TMPDIR/nginx-version")
+  program=route route "$@" >"$dir/model.json"
+  cp "$dir/model.json" "$STATE_DIR/live/model.json"
+  program=render render <"$dir/model.json" >"$STATE_DIR/live/nginx.conf"
+  program=apply leave_out_what_is_not_here "$STATE_DIR/live/nginx.conf"
 )
 
 is_alive() {
