@@ -322,10 +322,10 @@ demo/slow KeyPairRefused: to examine it takes more time or memory than a key pai
   [[ ! -e $dir/openssl.calls ]]
 }
 
-@test "a hundred Secrets of 1 MiB that nobody names cost no file, and one that an Ingress names is refused" {
+@test "forty Secrets of 1 MiB that nobody names cost no file, and one that an Ingress names is refused" {
   add_pair demo/good good.example
   head -c 1000000 /dev/zero | base64 -w 0 >"$dir/large"
-  jq -c --rawfile large "$dir/large" '.items += [range(100) | {metadata: {name: "large-\(.)", namespace: "shop", uid: "0", resourceVersion: "1"}, data: {"tls.crt": $large, "tls.key": ""}}]' \
+  jq -c --rawfile large "$dir/large" '.items += [range(40) | {metadata: {name: "large-\(.)", namespace: "shop", uid: "0", resourceVersion: "1"}, data: {"tls.crt": $large, "tls.key": ""}}]' \
     "$api/secrets" >"$api/secrets.new"
   mv "$api/secrets.new" "$api/secrets"
   ingresses_are <<'ROWS'
