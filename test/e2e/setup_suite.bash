@@ -73,7 +73,7 @@ start_proxy() {
 }
 
 teardown_suite() {
-  kill "$proxying"
+  kill "${proxying-}" || true # if the setup failed, there is none
   [[ -z ${PREPARED-} ]] || return 0
   kubectl delete namespace e2e --wait=false
   [[ -n $was_up ]] || "$root/test/demo/demo" down

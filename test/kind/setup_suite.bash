@@ -59,7 +59,7 @@ image_is_being_loaded() {
 }
 
 teardown_suite() {
-  kill "$proxying"
+  kill "${proxying-}" || true # if the setup failed, there is none
   [[ -n $was_up ]] || "$root/test/demo/demo" down
   [[ -z $OURS ]] || "$root/test/kind/kind" down 3>&-
 }

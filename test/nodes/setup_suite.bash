@@ -17,7 +17,7 @@ deploy_backends() {
 }
 
 teardown_suite() {
-  kill "$proxying"
+  kill "${proxying-}" || true # if the setup failed, there is none
   kubectl delete namespace e2e --wait=false
   if [[ -n $was_up ]]; then
     "$root/test/demo/demo" up # its own way in again
