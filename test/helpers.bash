@@ -7,7 +7,8 @@ note_lines_of_tests_only() {
 }
 
 # Runs COMMAND until it succeeds; fails, and says what it waited for, after SECONDS, or three times as many if other
-# tests use the CPUs (SLOWER). It pauses for as long as COMMAND takes, at least, so that it leaves these to others.
+# tests use the CPUs (SLOWER). Between two tries it pauses for as long as COMMAND takes, at least, and after
+# two seconds for longer, so that it leaves the CPUs to others.
 wait_for() { # SECONDS COMMAND...
   local patience=$(($1 * (${SLOWER:-1} > 1 ? 3 : 1))) least=50000 began took pause
   local deadline=$((SECONDS + patience)) rarely=$((SECONDS + 2))

@@ -85,7 +85,7 @@ leave_out_what_is_not_here() { # NGINX_CONF
   ((${#edits[@]} == 0)) || sed -i "${edits[@]}" "$1"
 }
 
-# Adds to edits, for sed; says so unless it is left out of the live configuration, too.
+# Adds a command for sed to edits. Logs it, unless the live configuration leaves the directive out as well.
 leave_out() { # DIRECTIVE FIRST_VERSION CONSEQUENCE
   local left_out="left out, nginx $version does not know it:"
   is_older "$version" "$2" || return 0

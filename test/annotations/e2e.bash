@@ -1,7 +1,7 @@
 # The words of words.bash for the e2e tier: the real image in a real cluster.
 
 start_words() {
-  [[ ! -e ${PREPARED-}.words ]] || return 0 # the pods stay for the next file
+  [[ ! -e ${PREPARED-}.words ]] || return 0 # they are there
   kubectl create namespace other --dry-run=client -o yaml | kubectl apply -f - >/dev/null
   sed 's/NAME/red/g; s/POD/other-red/' "$BATS_TEST_DIRNAME/pods.yaml" | kubectl -n other apply -f - >/dev/null
   local name
@@ -10,7 +10,7 @@ start_words() {
   [[ -z ${PREPARED-} ]] || : >"$PREPARED.words"
 }
 
-end_words() { :; }
+end_words() { :; } # the pods stay for the next file
 
 begin_test() {
   note_lines_of_tests_only
@@ -29,6 +29,7 @@ serve() {
   jq -s '{apiVersion: "v1", kind: "List", items: map(.metadata.labels.annotations = "yes")}' "$BATS_TEST_TMPDIR"/objects/*.json >"$dir/list.json"
   kubectl apply --prune -l annotations=yes --prune-allowlist=networking.k8s.io/v1/Ingress --prune-allowlist=core/v1/Secret --prune-allowlist=core/v1/ConfigMap -f "$dir/list.json" >/dev/null
   wait_for 30 always_status 200 "$marker" /
+  # This starts a program in each pod, so it is done only where an Ingress names a Secret or a ConfigMap.
   ! grep -qE '(secret|secretName|custom-headers|auth-proxy-set-headers)": ?"' "$dir/list.json" || wait_for 30 secrets_are_known
   without served
 }

@@ -19,15 +19,15 @@ reload() { # NUMBER [COMMAND]
   done
 }
 
-# Each line is a load that begins before the next one, and goes on until COMMAND has ended.
+# Keeps all four loads on the controller while COMMAND runs.
 under_all_loads() { # COMMAND...
-  lose_nothing '-clients 20' "$(address_with_port)" fruit.example /apple \
+  lose_nothing "-clients $(lasting 20 100)" "$(address_with_port)" fruit.example /apple \
     lose_nothing "-rate $(lasting 100 500) -new" "$(address_with_port)" fruit.example /apple \
     lose_nothing "-clients $(lasting 300 1000) -pause 2s" "$(address_with_port)" fruit.example /apple \
     lose_nothing '-sockets 50' "$(address_with_port)" socket.example /websocket "$@"
 }
 
-@test "reloads, one after the other, lose no request of clients that are always busy, that connect anew each time, or that pause for up to 2 s, and cut no WebSocket" {
+@test "reloads lose no request and cut no WebSocket, whether clients are always busy, open a new connection for each request, or pause" {
   create_ingress socket 'socket.example/*=backend:80'
   wait_for 15 always_status 200 socket.example /
   under_all_loads reload "$(lasting 5 30)"
