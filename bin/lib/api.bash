@@ -70,49 +70,52 @@ read_path() { # PATH
 
 # Sets answer: a file descriptor to read the answer's body from. If the API server refuses, it ends with a sentence.
 open_answer() { # PATH
+  local body=''
   reader='' status=''
   if [[ -n $use_proxy ]] && ask_proxy "$1"; then
     answer=$proxy
   else
-    tell_refusal
-    exec {answer}< <(read_with_kubectl "$1")
-    reader=$!
+    [[ -z $status ]] || IFS= read -r -d '' -t "$READ_SECONDS" body <&"$proxy" || true # it ends with the connection
+    tell_refusal "$body"
+    ask_kubectl "$1"
   fi
+}
+
+# Sets answer, too, and reader: the process that is to be waited for.
+ask_kubectl() { # PATH
+  exec {answer}< <(read_with_kubectl "$1")
+  reader=$!
 }
 
 # What the API server refuses is said in kubectl's words, but without a kubectl: a namespace may name dozens of Secrets
 # that are missing. (Only the API server's own answer has a reason.)
-tell_refusal() {
-  local body='' refusal='"message":"(([^"\\]|\\.)*)","reason":"(NotFound|Forbidden)"'
+tell_refusal() { # BODY
+  local refusal='"message":"(([^"\\]|\\.)*)","reason":"(NotFound|Forbidden)"'
   [[ $status == *' 40'[34]' '* ]] || return 0
-  IFS= read -r -d '' -t "$READ_SECONDS" body <&"$proxy" || true # it ends with the connection
-  [[ ! $body =~ $refusal ]] || fail "Error from server (${BASH_REMATCH[3]}): ${BASH_REMATCH[1]//\\\"/\"}"
+  [[ ! $1 =~ $refusal ]] || fail "Error from server (${BASH_REMATCH[3]}): ${BASH_REMATCH[1]//\\\"/\"}"
 }
 
-# Prints what is left of the answer. A read of start_reads becomes the `cat`, so that finish_reads can end it. (If a kubectl
+# Prints what is left of the answer. A read of take_lists becomes the `cat`, so that it can be ended. (If a kubectl
 # fails in the middle of a list, its end is missing, which split_items sees.)
 rest_of_answer() {
-  if [[ -n $has_limit ]]; then
-    copy exec <&"$answer"
-    exit
-  fi
+  [[ -z $has_limit ]] || exec cat <&"$answer"
   timeout --foreground -k 1 "$READ_SECONDS" cat <&"$answer" || return
   [[ -z $reader ]] || wait "$reader"
 }
 
-# Connects to the proxy (in bash, a path can be a connection), sends the request,
-# and reads the header of the answer: then the body is what comes until the end
-# (RFC 1945, HTTP/1.0). To compress it would take longer than to send it.
+# Sends the request to the proxy, and reads the header of the answer: then the body is what comes until the end
+# (RFC 1945, HTTP/1.0).
 # Sets status to the first line; fails unless that says 200.
 ask_proxy() { # PATH
-  local port prefix pid
   status=''
-  trap '' PIPE # it may end just now
   send_request "$1" && read_header && [[ $status == *' 200 '* ]]
 }
 
-# Fails without a word if there is no proxy, or none any more.
+# Connects to the proxy (in bash, a path can be a connection): sets proxy to the file descriptor. Fails without a word if
+# there is none, or none any more. To compress the answer would take longer than to send it.
 send_request() { # PATH
+  local port prefix pid
+  trap '' PIPE # it may end just now
   read -r port prefix pid <"$proxy_file" || return
   exec {proxy}<>"/dev/tcp/127.0.0.1/$port" || return
   printf 'GET %s%s HTTP/1.0\r\nHost: localhost\r\nAccept-Encoding: identity\r\n\r\n' "$prefix" "$1" >&"$proxy"
@@ -128,30 +131,33 @@ read_header() {
     read -r -t "$READ_SECONDS" line <&"$proxy" || failure=$?
     if ((failure > 128)); then
       take_time
-      ((now - began <= READ_SECONDS / 2)) || give_up "$pid"
+      ((now - began <= READ_SECONDS / 2)) || { end_proxy && exit 124; } # timeout's status
     fi
     ((failure == 0)) || return
     status=${status:-${line%$'\r'}}
   done
 }
 
-# No answer in time (for which timeout's status is 124). If that is the API server's
-# fault, a kubectl says so in the next poll. If the proxy hangs, nobody else would
-# notice; when it has ended, process 1 starts another.
-give_up() { # PID
-  kill -KILL "$1" 2>/dev/null || true
-  exit 124
+# No answer in time. If that is the API server's fault, a kubectl says so in the next poll. If the proxy hangs, nobody else
+# would notice; when it has ended, process 1 starts another.
+end_proxy() {
+  local pid
+  { read -r _ _ pid <"$proxy_file" && kill -KILL "$pid"; } 2>/dev/null || true # it may have ended
 }
 
 # Prints the items of a list, as they come. A list begins with its head, which is
 # checked and left out: its resourceVersion follows every write in the cluster.
 read_items() { # PATH KIND
-  local head=''
   open_answer "$1"
+  print_items "$2"
+}
+
+print_items() { # KIND
+  local head=''
   if ! read_head && [[ -z $head && -n $reader ]]; then
     wait "$reader" || return # it has said why there is no answer
   fi
-  check_head "$2" "$head"
+  check_head "$1" "$head"
   rest_of_answer
 }
 
@@ -175,12 +181,17 @@ read_head() {
 # was asked for, items, a resourceVersion, and no continue token, which would say that this
 # is only the first page.
 check_head() { # KIND HEAD
-  local whole='^\{"kind":"'$1'","apiVersion":"[^"]*","metadata":\{("[a-zA-Z]+":[^][{}]+,)?"resourceVersion":"[^"]+"(,"[a-zA-Z]+":[^][{}]+)?\},"items":$'
+  ! is_whole_head "$@" || return 0
   case $2 in
     *'"continue":"'[!\"]*) fail 'the answer is only the first page of a longer list' ;;
-    '{"kind":"'"$1"'"'*) [[ $2 =~ $whole ]] || fail "the list has no items or no resourceVersion, or is cut: $2" ;;
+    '{"kind":"'"$1"'"'*) fail "the list has no items or no resourceVersion, or is cut: $2" ;;
     *) fail "the answer is not of kind $1: ${2:0:80}" ;;
   esac
+}
+
+is_whole_head() { # KIND HEAD
+  local whole='^\{"kind":"'$1'","apiVersion":"[^"]*","metadata":\{("[a-zA-Z]+":[^][{}]+,)?"resourceVersion":"[^"]+"(,"[a-zA-Z]+":[^][{}]+)?\},"items":$'
+  [[ $2 =~ $whole && $2 != *'"continue":"'[!\"]* ]]
 }
 
 fail() { # SENTENCE
@@ -199,28 +210,73 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
 
 # --- several lists at the same time, for fetch: folder and failed are its variables
 
-# Reads lists into files of the folder. All of them have the pipe "ended" open, and nobody writes into it: it ends when
-# the last of them has, for which one can wait with a limit of time. So there is no `timeout` for each.
-start_reads() { # NAME...
-  local name open
-  exec {open}<> <(:) && exec {ended}<"/dev/fd/$open"
+# Reads lists into files of the folder; ends with a sentence for each that could not be read. Another process takes them,
+# and this one waits for it with a limit of time: for `read -t`, bash takes two system calls for each byte.
+read_lists() { # NAME...
+  local name status said lists_from
+  local -A status_of=()
+  exec {lists_from}< <(take_lists "$@")
+  read_to_end "$lists_from" "$((READ_SECONDS + 1))" || kill "$!" 2>/dev/null || true # it may have just ended
+  wait "$!" || true
+  while read -r name status && [[ -n $name ]]; do status_of[$name]=$status; done <<<"$said"
   for name; do
-    has_limit=yes read_items "${lists[$name]}" "${kinds[$name]}List" 2>"$folder/error/$name" >"$folder/new/$name" &
-    reads[$name]=$!
+    status=${status_of[$name]-}
+    [[ -n $status || -z $use_proxy ]] || end_proxy
+    [[ $status == 0 ]] || failed+=("cannot read $name: $(why_read_failed "${status:-124}" "$folder/error/$name")")
   done
-  exec {open}>&-
+  ((${#failed[@]} == 0)) || die 1 "${failed[@]}"
 }
 
-# Waits for all that were started; ends with a sentence for each that failed. (ask_proxy gives up first.)
-finish_reads() {
-  local name status said
-  read_to_end "$ended" "$((READ_SECONDS + 1))" || kill "${reads[@]}" 2>/dev/null || true # some have ended
+# Prints "NAME STATUS" for each list, and before that, if it may take longer, "NAME 124", which is timeout's status. All are
+# asked for at once, since the API server can answer side by side. What is long, or not as it should be, gets a process.
+take_lists() { # NAME...
+  local name proxy
+  local -A asked=()
+  trap 'kill "${reads[@]}" 2>/dev/null; wait; exit' TERM
+  for name; do
+    [[ -z $use_proxy ]] || ! send_request "${lists[$name]}" || asked[$name]=$proxy
+  done
+  for name; do
+    proxy=${asked[$name]-} status='' is_all=''
+    [[ -z $proxy ]] || read_beginning
+    if take_short_list "$name"; then
+      echo "$name 0"
+    else
+      echo "$name 124"
+      has_limit=yes take_list "$name" 2>"$folder/error/$name" >"$folder/new/$name" &
+      reads[$name]=$!
+    fi
+  done
   for name in "${!reads[@]}"; do
     status=0
     wait "${reads[$name]}" || status=$?
-    ((status == 0)) || failed+=("cannot read $name: $(why_read_failed "$status" "$folder/error/$name")")
+    echo "$name $status"
   done
-  ((${#failed[@]} == 0)) || die 1 "${failed[@]}"
+}
+
+# Sets status to the first line, body to what follows the header, and is_all to yes if that is all of it.
+read_beginning() {
+  local text
+  LC_ALL=C IFS= read -r -N 16384 text <&"$proxy" || is_all=yes
+  status=${text%%$'\r\n'*} body=${text#*$'\r\n\r\n'}
+}
+
+take_short_list() { # NAME
+  [[ -n $is_all && $status == *' 200 '* ]] && is_whole_head "${kinds[$1]}List" "${body%%'['*}" &&
+    printf '%s' "${body#*'['}" >"$folder/new/$1"
+}
+
+# In a process of its own: prints the items of a list of which the beginning has been read, or asks a kubectl.
+take_list() { # NAME
+  if [[ $status == *' 200 '* ]]; then
+    answer=$proxy
+    check_head "${kinds[$1]}List" "${body%%'['*}"
+    printf '%s' "${body#*'['}"
+    rest_of_answer
+  fi
+  tell_refusal "$body"
+  ask_kubectl "${lists[$1]}"
+  print_items "${kinds[$1]}List"
 }
 
 declare -A reads=() # NAME: the process of each read that was started
@@ -230,5 +286,5 @@ declare -A lists=() kinds=([ingresses]=Ingress [services]=Service [endpointslice
 # shellcheck disable=SC2034 # the same
 names_secret='"(secretName|auth-secret|auth-tls-secret|proxy-ssl-secret)":"' names_config_map='"(custom-headers|auth-proxy-set-headers)":"'
 define_lists
-ended='' has_limit=''
-use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' answer='' reader='' status=''
+has_limit=''
+use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' answer='' reader='' status='' body='' is_all=''

@@ -17,7 +17,8 @@ prepare_loop() {
   half_of_memory=$(find_half_of_memory)
   exec {bell}<>"$STATE_DIR/run/bell"
   read_accounts
-  hash=$(served_hash)
+  find_served_hash
+  hash=$served
   nginx_version=$(find_nginx_version)
   made_frame=$(program=render && frame)
   [[ $DOORBELL == on ]] || pause=0.1 # nobody rings for the first poll
@@ -160,8 +161,8 @@ tell_failure() {
 
 # nginx may have been started just before its file was replaced: then it has to load it.
 stay_in_step() {
-  local served wanted
-  served=$(served_hash)
+  local wanted
+  find_served_hash
   read -r _ _ wanted _ <"$live/nginx.conf" || return 0 # nothing is live yet
   if [[ -n $served && $served != "$hash" ]]; then
     count_reload
@@ -224,5 +225,5 @@ metric() { # counter|gauge NAME HELP VALUE [LABELS]
 
 # pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
 admin=$STATE_DIR/admin bell='' hash='' last_good_poll=0 poll_began=0 now=0 pause=1 rest=0 back_off=0
-polls=0 failed_polls=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 owed_until=0 failed_reloads=0 prune_at='' again=''
+polls=0 failed_polls=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 owed_until=0 failed_reloads=0 prune_at='' again='' served=''
 reload_cost=5 # seconds, as in lib/accounts.jq

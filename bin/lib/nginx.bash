@@ -4,20 +4,19 @@
 
 # Whether nginx serves this file now. The first line of the file names its hash.
 is_served() { # NGINX_CONF [ADDRESS]
-  local hash
-  read -r _ _ hash _ <"$1" && [[ $(served_hash "${@:2}") == "$hash" ]]
+  local hash served
+  read -r _ _ hash _ <"$1" && find_served_hash "${@:2}" && [[ $served == "$hash" ]]
 }
 
-# Asks the nginx of this pod, or of the one at ADDRESS, for the hash of its
-# configuration; prints nothing if it does not answer. The last line of the
-# answer is its body.
-served_hash() { # [ADDRESS]
-  local line body=''
+# Sets served to the hash of the configuration that the nginx of this pod serves, or the one at
+# ADDRESS; to "" if it does not answer. The last line of the answer is its body.
+find_served_hash() { # [ADDRESS]
+  local line
+  served=''
   {
     printf 'GET /config-hash HTTP/1.0\r\n\r\n' >&3
-    while read -r -t 1 line <&3; do body=$line; done
-  } 2>/dev/null 3<>"/dev/tcp/${1-127.0.0.1}/$ADMIN_PORT"
-  printf '%s' "$body"
+    while read -r -t 1 line <&3; do served=$line; done
+  } 2>/dev/null 3<>"/dev/tcp/${1-127.0.0.1}/$ADMIN_PORT" || true
 }
 
 # Sets master: the number of nginx's main process.

@@ -327,13 +327,12 @@ nobody_digests() {
 
 @test "an answer that stops in its middle is an error, and nothing goes on reading it" {
   source "$bin/fetch"
-  open_answer() { exec {answer}< <(echo '{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[' && exec sleep 60); }
+  ask_kubectl() { exec {answer}< <(echo '{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[' && exec sleep 60); }
   READ_SECONDS=1 use_proxy=yes
   read_one_list() {
     local -A lists=([services]=/services)
     use_folder "$dir/known"
-    start_reads services
-    finish_reads
+    read_lists services
   }
   run read_one_list
   assert_equal 1 "$status"
