@@ -58,7 +58,7 @@ create_tls_ingress() { # NAME HOST SECRET
       wait_for 20 always_certificate "$name" rotated.example
     done
   }
-  lose_nothing '-rate 100 -new' "https://$TLS_ADDRESS" rotated.example / rotate
+  lose_nothing "-rate $(lasting 50 100) -new" "https://$TLS_ADDRESS" rotated.example / rotate
 }
 
 # Sets found: where the words of the key are in the pod. (Not in grep's own arguments.)
