@@ -75,13 +75,13 @@ open_answer() { # PATH
   if [[ -n $use_proxy ]] && ask_proxy "$1"; then
     answer=$proxy
   else
-    [[ -z $status ]] || IFS= read -r -d '' -t "$READ_SECONDS" body <&"$proxy" || true # it ends with the connection
+    ! is_refused || IFS= read -r -d '' -t "$READ_SECONDS" body <&"$proxy" || true # it ends with the connection
     tell_refusal "$body"
     ask_kubectl "$1"
   fi
 }
 
-# Sets answer, too, and reader: the process that is to be waited for.
+# Starts a kubectl. Sets answer to a file descriptor of what it prints, and reader to its process, which is to be waited for.
 ask_kubectl() { # PATH
   exec {answer}< <(read_with_kubectl "$1")
   reader=$!
@@ -91,11 +91,14 @@ ask_kubectl() { # PATH
 # that are missing. (Only the API server's own answer has a reason.)
 tell_refusal() { # BODY
   local refusal='"message":"(([^"\\]|\\.)*)","reason":"(NotFound|Forbidden)"'
-  [[ $status == *' 40'[34]' '* ]] || return 0
-  [[ ! $1 =~ $refusal ]] || fail "Error from server (${BASH_REMATCH[3]}): ${BASH_REMATCH[1]//\\\"/\"}"
+  ! is_refused || [[ ! $1 =~ $refusal ]] || fail "Error from server (${BASH_REMATCH[3]}): ${BASH_REMATCH[1]//\\\"/\"}"
 }
 
-# Prints what is left of the answer. A read of take_lists becomes the `cat`, so that it can be ended. (If a kubectl
+is_refused() {
+  [[ $status == *' 40'[34]' '* ]]
+}
+
+# Prints what is left of the answer. For take_lists, this process becomes the `cat`: to kill it ends the read. (If a kubectl
 # fails in the middle of a list, its end is missing, which split_items sees.)
 rest_of_answer() {
   [[ -z $has_limit ]] || exec cat <&"$answer"
@@ -103,8 +106,8 @@ rest_of_answer() {
   [[ -z $reader ]] || wait "$reader"
 }
 
-# Sends the request to the proxy, and reads the header of the answer: then the body is what comes until the end
-# (RFC 1945, HTTP/1.0).
+# Sends the request to the proxy, and reads the header of the answer: what follows, to the end of the connection, is the
+# body (RFC 1945, HTTP/1.0).
 # Sets status to the first line; fails unless that says 200.
 ask_proxy() { # PATH
   status=''
@@ -112,7 +115,7 @@ ask_proxy() { # PATH
 }
 
 # Connects to the proxy (in bash, a path can be a connection): sets proxy to the file descriptor. Fails without a word if
-# there is none, or none any more. To compress the answer would take longer than to send it.
+# there is none, or none any more. (Accept-Encoding: to compress the answer would take longer than to send it.)
 send_request() { # PATH
   local port prefix pid
   trap '' PIPE # it may end just now
@@ -131,15 +134,18 @@ read_header() {
     read -r -t "$READ_SECONDS" line <&"$proxy" || failure=$?
     if ((failure > 128)); then
       take_time
-      ((now - began <= READ_SECONDS / 2)) || { end_proxy && exit 124; } # timeout's status
+      if ((now - began > READ_SECONDS / 2)); then
+        end_proxy
+        exit 124 # as with timeout
+      fi
     fi
     ((failure == 0)) || return
     status=${status:-${line%$'\r'}}
   done
 }
 
-# No answer in time. If that is the API server's fault, a kubectl says so in the next poll. If the proxy hangs, nobody else
-# would notice; when it has ended, process 1 starts another.
+# For when no answer came in time. If that is the API server's fault, a kubectl says so in the next poll. If the proxy
+# hangs, nobody else would notice; when it has ended, process 1 starts another.
 end_proxy() {
   local pid
   { read -r _ _ pid <"$proxy_file" && kill -KILL "$pid"; } 2>/dev/null || true # it may have ended
@@ -210,76 +216,96 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
 
 # --- several lists at the same time, for fetch: folder and failed are its variables
 
-# Reads lists into files of the folder; ends with a sentence for each that could not be read. Another process takes them,
-# and this one waits for it with a limit of time: for `read -t`, bash takes two system calls for each byte.
+# Reads lists into files of the folder. If one cannot be read, the program ends, with a sentence for each such list. Another
+# process does it, and this one bounds its time: `read -t` would do without, but takes four system calls for each byte.
 read_lists() { # NAME...
-  local name status said lists_from
+  local name status=0 said lists_from is_late=''
   local -A status_of=()
   exec {lists_from}< <(take_lists "$@")
-  read_to_end "$lists_from" "$((READ_SECONDS + 1))" || kill "$!" 2>/dev/null || true # it may have just ended
-  wait "$!" || true
+  if ! read_to_end "$lists_from" "$((READ_SECONDS + 1))"; then
+    is_late=yes
+    kill "$!" 2>/dev/null || true # it may have just ended
+    read_to_end "$lists_from" 1 || true
+  fi
+  exec {lists_from}<&-
+  wait "$!" || status=$?
+  [[ -n $is_late || $status == 0 ]] || die 1 "cannot read the lists: what reads them ended with status $status"
   while read -r name status && [[ -n $name ]]; do status_of[$name]=$status; done <<<"$said"
   for name; do
     status=${status_of[$name]-}
-    [[ -n $status || -z $use_proxy ]] || end_proxy
     [[ $status == 0 ]] || failed+=("cannot read $name: $(why_read_failed "${status:-124}" "$folder/error/$name")")
+    if [[ -z $status ]]; then # it has not even begun, and nobody has looked at the lists after it
+      end_proxy
+      break
+    fi
   done
   ((${#failed[@]} == 0)) || die 1 "${failed[@]}"
 }
 
-# Prints "NAME STATUS" for each list, and before that, if it may take longer, "NAME 124", which is timeout's status. All are
-# asked for at once, since the API server can answer side by side. What is long, or not as it should be, gets a process.
+# Asks for all lists at once, since the API server can answer side by side. Writes a short list to its file; a long or odd one
+# gets a process for that. In the end, or when read_lists ends it, prints "NAME STATUS" for each list that was begun.
 take_lists() { # NAME...
-  local name proxy
-  local -A asked=()
-  trap 'kill "${reads[@]}" 2>/dev/null; wait; exit' TERM
+  local name proxy results=''
+  local -A asked=() reads=() # by NAME: its connection, its process
+  trap 'kill "${reads[@]}" 2>/dev/null || true; tell_results; exit' TERM
+  if [[ -n $use_proxy ]]; then
+    for name; do
+      if send_request "${lists[$name]}"; then asked[$name]=$proxy; fi
+    done
+  fi
   for name; do
-    [[ -z $use_proxy ]] || ! send_request "${lists[$name]}" || asked[$name]=$proxy
-  done
-  for name; do
-    proxy=${asked[$name]-} status='' is_all=''
-    [[ -z $proxy ]] || read_beginning
+    read_beginning "${asked[$name]-}"
     if take_short_list "$name"; then
-      echo "$name 0"
+      results+="$name 0"$'\n'
     else
-      echo "$name 124"
       has_limit=yes take_list "$name" 2>"$folder/error/$name" >"$folder/new/$name" &
       reads[$name]=$!
     fi
   done
+  tell_results
+}
+
+tell_results() {
+  local name status
   for name in "${!reads[@]}"; do
     status=0
-    wait "${reads[$name]}" || status=$?
-    echo "$name $status"
+    wait "${reads[$name]}" || status=$? # here, TERM may come: then those that are left are told by the trap
+    unset "reads[$name]"
+    results+="$name $status"$'\n'
   done
+  printf '%s' "$results"
 }
 
-# Sets status to the first line, body to what follows the header, and is_all to yes if that is all of it.
-read_beginning() {
-  local text
-  LC_ALL=C IFS= read -r -N 16384 text <&"$proxy" || is_all=yes
+# Reads the first 16 KiB of an answer. Sets status to its first line ("" if it has no whole header), body to what follows the
+# header, and is_all to yes if the answer ends there.
+read_beginning() { # [CONNECTION]
+  local text='' LC_ALL=C
+  proxy=$1 status='' body='' is_all=''
+  [[ -n $proxy ]] || return 0
+  IFS= read -r -N 16384 text <&"$proxy" || is_all=yes # it may have been reset
+  [[ $text == *$'\r\n\r\n'* ]] || return 0
   status=${text%%$'\r\n'*} body=${text#*$'\r\n\r\n'}
-}
+} 2>/dev/null
 
+# Writes the items to their file if all of the list has been read. Fails if it is longer, or not as it should be.
 take_short_list() { # NAME
   [[ -n $is_all && $status == *' 200 '* ]] && is_whole_head "${kinds[$1]}List" "${body%%'['*}" &&
     printf '%s' "${body#*'['}" >"$folder/new/$1"
-}
+} 2>/dev/null
 
-# In a process of its own: prints the items of a list of which the beginning has been read, or asks a kubectl.
+# Runs in a process of its own. Prints the items: what has been read of them, then the rest. If the proxy has no such list, a
+# kubectl is asked.
 take_list() { # NAME
   if [[ $status == *' 200 '* ]]; then
-    answer=$proxy
     check_head "${kinds[$1]}List" "${body%%'['*}"
     printf '%s' "${body#*'['}"
-    rest_of_answer
+    exec cat <&"$proxy"
   fi
   tell_refusal "$body"
   ask_kubectl "${lists[$1]}"
   print_items "${kinds[$1]}List"
 }
 
-declare -A reads=() # NAME: the process of each read that was started
 # shellcheck disable=SC2034 # for those who source this
 declare -A lists=() kinds=([ingresses]=Ingress [services]=Service [endpointslices]=EndpointSlice [ingressclasses]=IngressClass [namespaces]=Namespace)
 # In a digest of Ingresses: what has the name of a Secret, and what that of a ConfigMap.

@@ -327,17 +327,64 @@ nobody_digests() {
 
 @test "an answer that stops in its middle is an error, and nothing goes on reading it" {
   source "$bin/fetch"
-  ask_kubectl() { exec {answer}< <(echo '{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[' && exec sleep 60); }
-  READ_SECONDS=1 use_proxy=yes
-  read_one_list() {
-    local -A lists=([services]=/services)
-    use_folder "$dir/known"
-    read_lists services
-  }
-  run read_one_list
+  ask_kubectl() { exec {answer}< <(echo '{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[' && exec sleep 60 3>&-); }
+  run reads services
   assert_equal 1 "$status"
   assert_contains "$output" 'cannot read services: no answer within 1 s'
   wait_for 3 nothing_is_read
+}
+
+# Reads lists as a pass does. Of the proxy, answer_with says what it answers.
+reads() { # NAME...
+  local name
+  READ_SECONDS=1 use_proxy=yes
+  use_folder "$dir/known"
+  for name; do lists[$name]=/$name; done
+  read_lists "$@"
+}
+
+answer_with() { # HEADER HEAD COMMAND...
+  exec {proxy}< <(printf 'HTTP/1.0 %s\r\n\r\n%s' "$1" "$2" && exec "${@:3}" 2>/dev/null 3>&-)
+}
+
+@test "a list that hangs, or is refused, hides nothing of the others" {
+  source "$bin/fetch"
+  local head='{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":['
+  send_request() {
+    case $1 in
+      /services) answer_with '200 OK' "$head" bash -c 'printf "%20000s" && exec sleep 60' ;;
+      /namespaces) answer_with '403 Forbidden' '{"message":"no right","reason":"Forbidden"}' true ;;
+      /ingresses) answer_with '200 OK' "${head/Service/Ingress}" printf '%20000s]}' '' ;;
+      /endpointslices) answer_with '200 OK' "${head/Service/EndpointSlice}" printf ']}' ;;
+    esac
+  }
+  run reads services namespaces ingresses endpointslices
+  assert_equal 1 "$status"
+  assert_contains "$output" 'cannot read services: no answer within 1 s'
+  assert_contains "$output" 'cannot read namespaces: Error from server (Forbidden): no right'
+  refute_contains "$output" ingresses
+  refute_contains "$output" endpointslices
+  assert_equal 20002 "$(wc -c <"$dir/known/new/ingresses")"
+  assert_equal ']}' "$(<"$dir/known/new/endpointslices")"
+  wait_for 3 nothing_is_read
+}
+
+@test "a proxy that begins no answer is ended, and one whose connection is reset is not: a kubectl is asked" {
+  source "$bin/fetch"
+  mkdir -p "$STATE_DIR/run"
+  ask_kubectl() { exec {answer}< <(printf '{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}'); }
+  sleep 60 3>&- &
+  echo "1 /prefix $!" >"$proxy_file"
+  send_request() { exec {proxy}>/dev/null; } # to read it is an error
+  run reads services
+  assert_equal '' "$output"
+  assert_equal ']}' "$(<"$dir/known/new/services")"
+  kill -0 "$!"
+  send_request() { exec {proxy}< <(exec sleep 60 2>/dev/null 3>&-); }
+  run reads services
+  assert_equal 1 "$status"
+  assert_contains "$output" 'cannot read services: no answer within 1 s'
+  wait "$!" || assert_equal 137 "$?"
 }
 
 @test "an empty answer is an error" {

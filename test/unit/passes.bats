@@ -24,10 +24,9 @@ use_files() {
   patience() { echo 200; }
   mkdir -p "$next" "$live"
   : >"$next/quarantine"
-  open_answer() { # PATH
+  send_request() { # PATH   as if the proxy answered
     local path=${1%%\?*}
-    exec {answer}<"$answers/${path##*/}"
-    reader=''
+    exec {proxy}< <(printf 'HTTP/1.0 200 OK\r\n\r\n' && exec cat "$answers/${path##*/}")
   }
   apply() { # MODEL
     cat >"$live/nginx.conf"
@@ -107,8 +106,7 @@ read_and_digest() { # NAME
     if [[ $1 == secrets ]]; then
       digest_secrets
     else
-      start_reads "$1"
-      finish_reads
+      read_lists "$1"
       digest_lists
     fi
   ) >"$dir/said" 2>&1
