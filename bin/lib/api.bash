@@ -217,7 +217,7 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
 # --- several lists at the same time, for fetch: folder and failed are its variables
 
 # Reads lists into files of the folder. If one cannot be read, the program ends, with a sentence for each such list. Another
-# process does it, and this one bounds its time: `read -t` would do without, but takes four system calls for each byte.
+# process reads, and this one bounds its time. (With `read -t`, one process would do, but four system calls for each byte.)
 read_lists() { # NAME...
   local name status=0 said lists_from is_late=''
   local -A status_of=()
@@ -234,7 +234,7 @@ read_lists() { # NAME...
   for name; do
     status=${status_of[$name]-}
     [[ $status == 0 ]] || failed+=("cannot read $name: $(why_read_failed "${status:-124}" "$folder/error/$name")")
-    if [[ -z $status ]]; then # it has not even begun, and nobody has looked at the lists after it
+    if [[ -z $status ]]; then # the answer has not even begun, and nobody has looked at the lists after this one
       end_proxy
       break
     fi
