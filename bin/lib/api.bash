@@ -75,7 +75,7 @@ open_answer() { # PATH
   if [[ -n $use_proxy ]] && ask_proxy "$1"; then
     answer=$proxy
   else
-    ! is_refused || IFS= read -r -d '' -t "$READ_SECONDS" body <&"$proxy" || true # it ends with the connection
+    [[ $status != *' 40'[34]' '* ]] || IFS= read -r -d '' -t "$READ_SECONDS" body <&"$proxy" || true # it ends with the connection
     tell_refusal "$body"
     ask_kubectl "$1"
   fi
@@ -91,11 +91,7 @@ ask_kubectl() { # PATH
 # that are missing. (Only the API server's own answer has a reason.)
 tell_refusal() { # BODY
   local refusal='"message":"(([^"\\]|\\.)*)","reason":"(NotFound|Forbidden)"'
-  ! is_refused || [[ ! $1 =~ $refusal ]] || fail "Error from server (${BASH_REMATCH[3]}): ${BASH_REMATCH[1]//\\\"/\"}"
-}
-
-is_refused() {
-  [[ $status == *' 40'[34]' '* ]]
+  [[ ! $1 =~ $refusal ]] || fail "Error from server (${BASH_REMATCH[3]}): ${BASH_REMATCH[1]//\\\"/\"}"
 }
 
 # Prints what is left of the answer. For take_lists, this process becomes the `cat`: to kill it ends the read. (If a kubectl
@@ -219,17 +215,17 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
 # Reads lists into files of the folder. If one cannot be read, the program ends, with a sentence for each such list. Another
 # process reads, and this one bounds its time. (With `read -t`, one process would do, but four system calls for each byte.)
 read_lists() { # NAME...
-  local name status=0 said lists_from is_late=''
+  local name status said lists_from
   local -A status_of=()
   exec {lists_from}< <(take_lists "$@")
-  if ! read_to_end "$lists_from" "$((READ_SECONDS + 1))"; then
-    is_late=yes
-    kill "$!" 2>/dev/null || true # it may have just ended
-    read_to_end "$lists_from" 1 || true
+  if read_to_end "$lists_from" "$((READ_SECONDS + 1))"; then
+    [[ -n $said ]] || die 1 'cannot read the lists: the process that reads them has ended; is there not enough memory?'
+  else
+    kill "$!" 2>/dev/null || true       # it may have just ended
+    read_to_end "$lists_from" 1 || true # it says what it has
   fi
+  wait "$!" || true # bash 5.2 does not always know its status
   exec {lists_from}<&-
-  wait "$!" || status=$?
-  [[ -n $is_late || $status == 0 ]] || die 1 "cannot read the lists: what reads them ended with status $status"
   while read -r name status && [[ -n $name ]]; do status_of[$name]=$status; done <<<"$said"
   for name; do
     status=${status_of[$name]-}
@@ -247,6 +243,7 @@ read_lists() { # NAME...
 take_lists() { # NAME...
   local name proxy results=''
   local -A asked=() reads=() # by NAME: its connection, its process
+  # read_lists sends this when the time is over.
   trap 'kill "${reads[@]}" 2>/dev/null || true; tell_results; exit' TERM
   if [[ -n $use_proxy ]]; then
     for name; do
@@ -265,6 +262,7 @@ take_lists() { # NAME...
   tell_results
 }
 
+# Waits for those processes (in take_lists' reads), and prints its results.
 tell_results() {
   local name status
   for name in "${!reads[@]}"; do
