@@ -8,19 +8,21 @@ note_lines_of_tests_only() {
 
 # Runs COMMAND until it succeeds; fails, and says what it waited for, after SECONDS, or three times as many if other
 # tests use the CPUs (SLOWER). Between two tries it pauses for as long as COMMAND takes, at least, and after
-# two seconds for longer, so that it leaves the CPUs to others.
+# two seconds for longer, so that it leaves the CPUs to others. (COMMAND sees these variables and may set some of its
+# own, so theirs are names that nobody else takes.)
 wait_for() { # SECONDS COMMAND...
-  local patience=$(($1 * (${SLOWER:-1} > 1 ? 3 : 1))) least=50000 began took pause
-  local deadline=$((SECONDS + patience)) rarely=$((SECONDS + 2))
-  while began=${EPOCHREALTIME/./} && ! "${@:2}" >/dev/null 2>&1; do
-    if ((SECONDS >= deadline)); then
-      printf 'waited %s s in vain for: %s\n' "$patience" "${*:2}" >&2
+  local wait_seconds=$(($1 * (${SLOWER:-1} > 1 ? 3 : 1))) wait_least=50000 wait_try wait_pause
+  local wait_deadline=$((SECONDS + wait_seconds)) wait_rarely=$((SECONDS + 2))
+  while wait_try=${EPOCHREALTIME/./} && ! "${@:2}" >/dev/null 2>&1; do
+    if ((SECONDS >= wait_deadline)); then
+      printf 'waited %s s in vain for: %s\n' "$wait_seconds" "${*:2}" >&2
       return 1
     fi
-    ((SECONDS < rarely)) || least=200000
-    took=$((${EPOCHREALTIME/./} - began)) # microseconds; the clock may jump
-    printf -v pause '0.%06d' "$((took < least ? least : took < 999999 ? took : 999999))"
-    sleep "$pause"
+    ((SECONDS < wait_rarely)) || wait_least=200000
+    wait_pause=$((${EPOCHREALTIME/./} - wait_try)) # microseconds; the clock may jump
+    wait_pause=$((wait_pause < wait_least ? wait_least : wait_pause < 999999 ? wait_pause : 999999))
+    printf -v wait_pause '0.%06d' "$wait_pause"
+    sleep "$wait_pause"
   done
 }
 

@@ -196,14 +196,13 @@ follow_some_changes() {
   for number in {1..5}; do follow_change "undisturbed-$number" undisturbed; done
 }
 
-# While the endpoint moves.
-follow_changes() { # SECONDS   at least, and until somebody has had to wait for 5 s
+# While the endpoint moves. (Where changes go live so rarely that its namespace can pay for all, nobody has to wait.)
+follow_changes() { # SECONDS   at least, and until somebody has had to wait for 5 s, or for two minutes more
   local number told='' end=$((SECONDS + $1))
-  for ((number = 1; SECONDS < end || SECONDS < ${told:-$SECONDS} + 5; number++)); do
+  for ((number = 1; SECONDS < end || SECONDS < ${told:-$SECONDS} + 5 && SECONDS < end + 120; number++)); do
     follow_change "follow-$number" followed
     look
     [[ -n $told ]] || ! is_told || told=$SECONDS
-    ((number < 200))
   done
 }
 
