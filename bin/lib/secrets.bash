@@ -1,8 +1,8 @@
 # secrets - how the passes get to know Secrets and ConfigMaps, which `certificates` reads beside them
 #
 # A kubectl for it in each pass would be most of what an idle controller costs, and a watch one that stays, with 50 MB.
-# So the Secrets are looked at when an Ingress names one that was not read yet, and every 5 s; more rarely if that takes
-# much CPU time, since anybody may have a hundred large ones that no Ingress names.
+# So the Secrets are looked at when an Ingress names one that was not read yet, and every 5 s; more rarely if that would
+# take more than a sixth of a CPU, since anybody may have a hundred large ones that no Ingress names.
 #
 # shellcheck shell=bash disable=SC2154 # folder and use_proxy are fetch's, names_secret and names_config_map are api.bash's
 
@@ -67,7 +67,8 @@ print_list() { # TIME
 look_is_due() {
   local looked='' took=0
   { read -r looked <"$folder/looked" && read -r took <"$keys/took"; } 2>/dev/null || true # nobody has looked yet
-  [[ -z $looked || -s $folder/error/secrets || (-n $names_are_new && $unread -gt 0) ]] || ((now - looked >= look_seconds + times_as_long * took / 100))
+  [[ -z $looked || -s $folder/error/secrets || (-n $names_are_new && $unread -gt 0) ]] ||
+    ((now - looked >= look_seconds && (now - looked) * 100 >= took * times_as_long))
 }
 
 # Starts `certificates` beside the passes. A pass that needs to know waits for it, but not for long: a certificate that
@@ -107,4 +108,4 @@ run_certificates() {
   fi
 }
 
-keys=$STATE_DIR/keys look_seconds=5 times_as_long=5 # as the CPU time of the read
+keys=$STATE_DIR/keys look_seconds=5 times_as_long=6 # as the CPU time of the last look

@@ -399,7 +399,7 @@ copy_programs() {
 # Copies of a loop that looks for Secrets and ConfigMaps every second instead of every 5 s, also for those that are missing.
 look_often() {
   copy_programs
-  sed -i 's/^keys=.* look_seconds=5 times_as_long=5/keys=$STATE_DIR\/keys look_seconds=1 times_as_long=0/' "$bin/lib/secrets.bash"
+  sed -i 's/^keys=.* look_seconds=5 times_as_long=6/keys=$STATE_DIR\/keys look_seconds=1 times_as_long=0/' "$bin/lib/secrets.bash"
   sed -i 's/^def seconds_before_asked_again: [0-9]*;/def seconds_before_asked_again: 0;/' "$bin/lib/secrets.jq"
 }
 

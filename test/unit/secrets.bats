@@ -120,10 +120,10 @@ ROWS
   before=$(looks)
   read -r now _ </proc/uptime
   echo "$((${now%.*} - 9))" >"$dir/known/looked" # in the past, as if 9 s had gone by
-  echo 100 >"$STATE_DIR/keys/took"               # and it had taken 1 s of CPU time, for which it rests 5 s more
+  echo 200 >"$STATE_DIR/keys/took"               # and it had taken 2 s of CPU time: it is due after 12 s
   "$bin/fetch" "$dir/known" >/dev/null
   assert_equal "$before" "$(looks)"
-  echo 10 >"$STATE_DIR/keys/took"
+  echo 100 >"$STATE_DIR/keys/took"
   "$bin/fetch" "$dir/known" >/dev/null
   wait_for 10 has_looked "$((before + 1))"
   printf '#!/bin/sh\nsleep 1\nexec %s "$@"\n' "$(command -v jq)" >"$dir/jq" # where CPUs are short, it takes long
