@@ -143,7 +143,7 @@ memory_peak() { # POD
 
 # Runs COMMAND and sets $memory to the sum of what the controller's pods had at most meanwhile.
 measure_memory() { # COMMAND...
-  local pod watching=()
+  local pod watching=() watcher
   rm -f "$BATS_TEST_TMPDIR"/{end,peak-*}
   mkfifo "$BATS_TEST_TMPDIR/end"
   for pod in $(controller_pods); do
@@ -153,7 +153,7 @@ measure_memory() { # COMMAND...
   exec 4>"$BATS_TEST_TMPDIR/end"
   "$@"
   exec 4>&-
-  wait "${watching[@]}"
+  for watcher in "${watching[@]}"; do wait "$watcher"; done
   memory=$(cat "$BATS_TEST_TMPDIR"/peak-* | jq -s add)
 }
 
@@ -163,6 +163,7 @@ measure_memory() { # COMMAND...
   download() { assert_equal "$gibibyte" "$(ask client.example "/download?bytes=$gibibyte" --max-time 60 -o /dev/null -w '%{size_download}')"; }
   measure_memory sleep 3
   before=$memory
+  ((before > 0))
   for transfer in upload download; do
     measure_memory "$transfer"
     echo "$transfer: from $before MiB to $memory MiB"

@@ -11,6 +11,7 @@ teardown() { common_teardown; }
     tried=$((tried + 1))
   done <"$BATS_TEST_TMPDIR/urls"
   assert_equal "$(grep -c '^  curl' "$BATS_TEST_TMPDIR/urls")" "$tried"
+  ((tried >= 5))
 }
 
 # bats test_tags=kind

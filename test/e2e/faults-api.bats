@@ -45,7 +45,9 @@ no_kubectl_hangs() { # POD
 
 # Of the failures that the pod told of in this time, the last is over. (There may be none: it may have been busy with nginx.)
 tells_of_success() { # POD SECONDS
-  [[ $(kubectl -n bash-ingress logs "$1" --since "$2s" | grep -o 'this poll failed\|the poll succeeds again' | tail -n 1) != 'this poll failed' ]]
+  local said
+  said=$(kubectl -n bash-ingress logs "$1" --since "$2s") || return
+  [[ $(grep -o 'this poll failed\|the poll succeeds again' <<<"$said" | tail -n 1) != 'this poll failed' ]]
 }
 
 outage() { # SECONDS BEGIN END
@@ -228,7 +230,7 @@ leader() {
 
 one_leads() { # [BUT_NOT_THIS_POD]
   local now
-  now=$(leader) && [[ $now == pod/* && $now != "${1-}" ]]
+  now=$(leader) && [[ $now =~ ^pod/[-a-z0-9]+$ && $now != "${1-}" ]]
 }
 
 nobody_leads() {

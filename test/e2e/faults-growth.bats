@@ -90,6 +90,7 @@ has_reloaded() { # TIMES   since $begin
   wait_for "$(lasting 60 900)" has_reloaded "$(lasting 10 1000)"
   measure
   before=("$processes" "$descriptors" "$files" "$memory")
+  ((processes > 0 && descriptors > 0 && files > 0 && memory > 0))
   begin=$(metric "$pod" reloads_total)
   wait_for "$(lasting 120 3000)" has_reloaded "$(lasting 60 5000)" # what each of them would leave behind is more than the bounds allow
   measure
@@ -99,7 +100,7 @@ has_reloaded() { # TIMES   since $begin
   ((descriptors <= before[1] + 40)) # of a worker more, which is just being replaced
   ((files <= before[2] + 2))
   ((memory <= before[3] * 5 / 4 + 8192))
-  ((lingering <= 8)) # LINGER_WORKERS
+  ((lingering <= 8)) # few_workers in bin/lib/drain.bash
 }
 
 # An Ingress NAME with RULES rules, each with PATHS paths of LENGTH characters.

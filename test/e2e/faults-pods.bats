@@ -25,11 +25,12 @@ in_pod() { # SCRIPT [ARGUMENT...]   runs it in $pod, with the words that the ste
 kill_script='
   processes() { grep -lzE "$1" /proc/[0-9]*/cmdline 2>/dev/null | tr -dc "0-9\n" || true; }
   case $1 in
-    worker) victims=$(processes "^nginx: worker process$") ;;
-    master) victims=$(processes "^nginx: master") ;;
-    loop) victims=$(processes "/loop$") ;; # a step runs in a shell of the same name
-    step) until victims=$(processes "^(jq|sed|diff|cat|envsubst)$") && [[ -n $victims ]]; do sleep 0.01; done ;;
+    worker) pattern="^nginx: worker process$" ;;
+    master) pattern="^nginx: master" ;;
+    loop) pattern="/loop$" ;; # a step runs in a shell of the same name
+    step) pattern="^(jq|sed|diff|cat|envsubst)$" ;;
   esac
+  until victims=$(processes "$pattern") && [[ -n $victims ]]; do sleep 0.01; done
   begin=${EPOCHREALTIME/./} killed=$(shuf -n 1 -e $victims)
   kill -KILL $killed 2>/dev/null || true
   is_well() { # one master, and not the one that was killed (a worker that has just been started looks like one)

@@ -11,8 +11,9 @@ is_older_than() { # SECONDS POD
   wait_for 20 is_older_than 8 "$pod" # an nginx that ends in the first 5 s has failed to start, and so has the pod
   before=$(readiness)
   configuration=$(admin "$pod" metrics | grep config_info)
+  killed=$(date -u +%FT%TZ)
   kubectl -n bash-ingress exec "$pod" -- bash -c 'kill -KILL "$(< /tmp/bash-ingress/run/nginx.pid)"'
-  wait_for_line 20 'nginx ended; starting it again' kubectl -n bash-ingress logs "$pod"
+  wait_for_line 20 'nginx ended; starting it again' kubectl -n bash-ingress logs "$pod" --since-time "$killed"
   wait_for 10 admin "$pod" healthz
   wait_for 10 always_status 200 fruit.example /apple
   assert_equal "$configuration" "$(admin "$pod" metrics | grep config_info)"

@@ -29,9 +29,12 @@ explain_failure() {
   kubectl -n bash-ingress exec "$pod" -- sed -n '/--- routes/,$p' /tmp/bash-ingress/live/nginx.conf || true
 }
 
-# The pods that stay: one that ends may take a while to.
+# The pods that stay: one that ends may take a while to. (If nobody can tell, a name that no pod has, so that whoever looks
+# at each pod fails.)
 controller_pods() {
-  api "$controllers" | jq -r '.items[] | select(.metadata.deletionTimestamp == null) | "pod/\(.metadata.name)"'
+  local pods
+  pods=$(api "$controllers" | jq -r '.items[] | select(.metadata.deletionTimestamp == null) | "pod/\(.metadata.name)"') || true
+  echo "${pods:-pod/there-is-none}"
 }
 
 controller_logs() { # [KUBECTL_OPTION...]
@@ -116,7 +119,7 @@ since() { # EPOCHREALTIME
 }
 
 metric() { # POD NAME
-  admin "$1" metrics | sed -n "s/^bash_ingress_$2 //p"
+  admin "$1" metrics | sed -n "s/^bash_ingress_$2 //p" | grep .
 }
 
 # Prints bytes, as the kubelet knows it, and `kubectl top` would show it.

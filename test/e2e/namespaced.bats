@@ -53,6 +53,8 @@ answer() { # PATH   asks a controller pod of "narrow", through the API server
 @test "the namespaced variant asks for no right outside of its two namespaces" {
   run kubectl auth can-i list ingressclasses --as system:serviceaccount:narrow:bash-ingress
   assert_equal no "${lines[-1]}"
+  run kubectl auth can-i list ingresses -n narrow-apps --as system:serviceaccount:narrow:bash-ingress
+  assert_equal yes "${lines[-1]}"
   for resource in secrets ingresses services endpointslices events pods; do
     run kubectl auth can-i list "$resource" -n demo --as system:serviceaccount:narrow:bash-ingress
     assert_equal no "${lines[-1]}"

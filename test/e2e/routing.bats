@@ -123,6 +123,7 @@ SLICE
   assert_equal '["PUT","headers.example","/a%20b//c?d=e","hello",["my client/1.0"]]' \
     "$(jq -c '[.method, .host, .uri, .body, .header["User-Agent"]]' <<<"$answer")"
   refute_contains "$answer" 6.6.6.6
+  [[ $(jq -r '.header["X-Real-Ip"][0]' <<<"$answer") =~ ^[0-9a-f.:]{7,}$ ]]
   answer=$(ask headers.example '/download?bytes=7' --head)
   for header in 'Date: ' 'Server: backend' 'Content-Type: application/octet-stream' 'Content-Length: 7'; do
     assert_contains "$answer" $'\n'"$header"

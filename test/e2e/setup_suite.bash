@@ -70,6 +70,12 @@ start_proxy() {
   export API=$BATS_RUN_TMPDIR/api
   kubectl proxy --unix-socket "$API" >/dev/null 3>&- &
   proxying=$!
+  local i
+  for i in {1..100}; do
+    ! curl -sf -o /dev/null --unix-socket "$API" http://localhost/version || return 0
+    sleep 0.1
+  done
+  return 1
 }
 
 teardown_suite() {

@@ -79,15 +79,17 @@ is_gone() { # POD FILE
   wait_for 30 always_certificate canary canary.example
   word=$(sed -n 2p "$dir/canary.key")
   in_secret=$(kubectl -n e2e get secret canary -o jsonpath='{.data.tls\.key}' | cut -c 50-110)
+  files=()
   for pod in $(controller_pods); do
     wait_for 15 is_only_in_key_file "$pod" # until it was examined, it is in another folder
+    files+=("$pod $found")
     assert_equal 600 "$(kubectl -n bash-ingress exec "$pod" -- stat -c %a "$found")"
     assert_equal tmpfs "$(kubectl -n bash-ingress exec "$pod" -- stat -f -c %T /tmp)"
     refute_contains "$(kubectl -n bash-ingress logs "$pod")" "$word"
     refute_contains "$(admin "$pod" metrics)" "$word"
   done
   kubectl -n e2e delete ingress canary
-  wait_for 30 is_gone "$pod" "$found"
+  for file in "${files[@]}"; do wait_for 30 is_gone "${file% *}" "${file#* }"; done
 }
 
 # bats test_tags=kind

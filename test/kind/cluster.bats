@@ -53,13 +53,15 @@ node_answers() { # ADDRESS
   grep -q 'image: docker.io/library/bash-ingress:dev$' "$BATS_TEST_TMPDIR/manifest.yaml"
   kubectl apply -f "$BATS_TEST_TMPDIR/manifest.yaml"
   kubectl -n bash-ingress rollout status daemonset/bash-ingress --timeout 120s
-  for address in $(node_addresses); do
+  nodes=$(node_addresses)
+  [[ -n $nodes ]]
+  for address in $nodes; do
     wait_for 30 node_answers "$address"
   done
-  wait_for_equal 30 "$(node_addresses)" shown_addresses
+  wait_for_equal 30 "$nodes" shown_addresses
   kubectl -n bash-ingress rollout restart daemonset/bash-ingress
   kubectl -n bash-ingress rollout status daemonset/bash-ingress --timeout 120s
-  for address in $(node_addresses); do
+  for address in $nodes; do
     wait_for 30 node_answers "$address"
   done
 }
