@@ -34,7 +34,7 @@ assert_equal() { # EXPECTED ACTUAL
 }
 
 assert_contains() { # TEXT PART
-  [[ $1 == *"$2"* ]] || {
+  [[ -n $2 && $1 == *"$2"* ]] || {
     printf 'expected: a text that contains %s\nactual:   %s\n' "$2" "$1" >&2
     return 1
   }

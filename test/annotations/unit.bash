@@ -65,14 +65,13 @@ serve() {
 secrets_are() { # [OBJECT...]
   local name secret
   rm -f "$api"/{secret,configmap}-*
-  while read -r name && IFS= read -r secret; do printf '%s\n' "$secret" >"$api/$name"; done < <(
-    jq -s -r --arg version "$revision" '[.[] | select(.kind == "Secret" or .kind == "ConfigMap")] | to_entries
+  jq -s -r --arg version "$revision" '[.[] | select(.kind == "Secret" or .kind == "ConfigMap")] | to_entries
       | map({kind: .value.kind, apiVersion: "v1"} + .value + {metadata: ({name: .value.metadata.name, namespace: .value.metadata.namespace} + {uid: "0000-\(.key)", resourceVersion: $version})})
       | group_by(.type == "kubernetes.io/tls")[]
       | if .[0].type == "kubernetes.io/tls" then "secrets", ({kind: "SecretList", apiVersion: "v1", metadata: {resourceVersion: $version}, items: map({metadata} + del(.kind, .apiVersion))} | tojson)
         else .[] | "\(.kind | ascii_downcase)-\(.metadata.namespace)-\(.metadata.name)", tojson
-        end' /dev/null "$@"
-  )
+        end' /dev/null "$@" >"$dir/secrets"
+  while read -r name && IFS= read -r secret; do printf '%s\n' "$secret" >"$api/$name"; done <"$dir/secrets"
   [[ ! -e $STATE_DIR/keys/times ]] || sed -i 's/^[0-9]*/0/' "$STATE_DIR/keys/times" # as if they had been asked for long ago
 }
 

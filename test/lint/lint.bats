@@ -53,7 +53,8 @@ shell_programs() {
     [[ -n $(find "${module%/*}" -name '*.go') ]] || continue # it pins programs that others wrote
     go vet -C "${module%/*}" ./...
   done
-  assert_equal '' "$(gofmt -l test)"
+  run -0 gofmt -l test
+  assert_equal '' "$output"
 }
 
 @test "every program in bin says in its header what it is and how it is used" {

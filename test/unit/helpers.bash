@@ -227,7 +227,7 @@ who_answers_each() {
 
 # Prints the problems that the live configuration has, a line for each.
 problems() {
-  jq -r '.problems[] | "\(.reason): \(.ingress): \(.message)"' "$dir/model.json"
+  jq -r '.problems[] | "\(.reason): \(.ingress): \(.message)"' "$dir/model.json" || { echo 'the problems cannot be read' && return 1; }
 }
 
 # --- tables: each row is a rule, a request and what must answer
@@ -330,12 +330,13 @@ be_the_proxy() {
 
 # Each list as the API server writes it: in one line, with a new resourceVersion.
 cluster_is() { # FIXTURE [EDIT] [JQ_OPTION...]
-  local kind list
+  local kind list answers=$dir/answers
+  if (($# > 1)); then answers_of "$@" >"$answers"; else answers=$(known_answers "$1"); fi
   revision=$((${revision:-1000} + 1))
   while read -r kind && IFS= read -r list; do
     printf '%s\n' "${list/REVISION/$revision}" >"$api/new"
     mv "$api/new" "$api/$kind"
-  done < <(if (($# > 1)); then answers_of "$@"; else cat "$(known_answers "$1")"; fi)
+  done <"$answers"
 }
 
 answers_of() { # FIXTURE [EDIT] [JQ_OPTION...]
@@ -428,7 +429,7 @@ logged() { # PATTERN
 }
 
 metric() { # NAME
-  [[ $(admin_page /metrics) =~ $'\n'"bash_ingress_$1 "([^$'\n']*) ]]
+  [[ $(admin_page /metrics) =~ $'\n'"bash_ingress_$1 "([^$'\n']*) ]] || return
   printf '%s\n' "${BASH_REMATCH[1]}"
 }
 

@@ -84,6 +84,7 @@ reads_and_bytes() {
   cluster_is rules '(.ingresses.items[] |= (.metadata.resourceVersion = "300" | .status.loadBalancer.ingress = [{ip: "192.0.2.9"}]))'
   poll_more 4
   assert_equal 1 "$(wc -l <"$dir/started")" # the digest of the Ingresses, and nothing after it
+  run ! logged 'apply: new configuration: changed'
   cluster_is rules '.ingresses.items[0].spec.rules[0].host = "new.example"'
   wait_for 15 logged 'apply: new configuration: changed .*Ingress demo/fruit$'
 }
@@ -184,8 +185,10 @@ fail_if_named() { # STEP
   start_api rules
   start_controller
   wait_for 30 older_than 5 # younger, it would be taken for a failed start
+  workers=$(pgrep -P "$(<"$STATE_DIR/run/nginx.pid")")
   kill -KILL "$(<"$STATE_DIR/run/nginx.pid")"
   wait_for 15 logged 'nginx ended; starting it again'
+  for worker in $workers; do wait_for 15 test ! -e "/proc/$worker"; done
   wait_for 15 served fruit.example /apple apple-
 }
 

@@ -30,7 +30,7 @@ refuse() { echo "Error from server ($1): no" >&2 && exit 1; }
 version() { sed -nE 's/.*"resourceVersion": ?"([^"]*)".*/\1/p' "$1"; } # a jq would take ten times as long
 exec 9>"$API/lock"
 flock 9
-[[ ! -e $API/down ]] || refuse ServiceUnavailable
+[[ ! -e $API/down ]] || { echo >>"$API/refused" && refuse ServiceUnavailable; }
 echo "$1 ${POD_NAME-}" >>"$API/requests"
 case $1 in
   get) [[ -s $API/lease ]] && cat "$API/lease" || refuse NotFound ;;

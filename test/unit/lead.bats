@@ -68,6 +68,7 @@ state() { # REPLICA
   worked=$(times_done one)
   for offset in -1h +1h +0; do
     set_clock "$offset"
+    wait_for 30 has_looked_more "$(grep -c 'get two' "$API/requests")" two
     wait_for 30 renewed_since "$(renew_time)"
   done
   wait_for 30 has_done_more "$worked" one # it was due every 10 s, through all jumps

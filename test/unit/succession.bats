@@ -17,10 +17,10 @@ load lead
   start_replica two "$dir/work"
   kill -STOP "${pids[0]}"
   wait_for 30 leads two
-  before=$(times_done one)
+  before=$(times_done one) requests=$(grep -c 'get one' "$API/requests")
   kill -CONT "${pids[0]}"
   wait_for 15 grep -q 'one does not lead any more' "$dir/one.log"
-  wait_for 15 has_renewed 2 two
+  wait_for 15 has_looked_more "$requests" one
   assert_equal "$before" "$(times_done one)"
 }
 
@@ -33,12 +33,17 @@ load lead
   run pgrep -P "${pids[0]}" timeout
   assert_equal '' "$output"
   wait_for 15 grep -q 'cannot .* the Lease bash-ingress/bash-ingress: ' "$dir/one.log"
+  wait_for 15 refused_more "$(wc -l <"$API/refused")"
   (($(grep -c 'cannot ' "$dir/one.log") <= 2)) # to write it, and then to read it
   rm "$API/down"
   wait_for 15 leads_again one
 }
 
-@test "a leader whose writes do not arrive, although something answers them, gives way to the other" {
+refused_more() { # REQUESTS
+  (($(wc -l <"$API/refused") > $1 + 1))
+}
+
+@test "a leader whose writes do not arrive, although something answers them, leads no more, until they do" {
   start_replica one "$dir/work"
   wait_for 5 leads one
   touch "$API/unwritten"
@@ -91,7 +96,8 @@ load lead
   kill -KILL "${pids[1]}"
   start_replica b "$dir/work"
   requests=$(grep -c 'get b' "$API/requests")
-  wait_for 30 has_looked_more "$requests" b
+  wait_for 30 has_looked_more "$((requests + 1))" b
+  assert_equal 0 "$(grep -c 'replace b' "$API/requests")"
   assert_equal a "$(holder)"
   kill -CONT "${pids[0]}"
 }
@@ -101,6 +107,10 @@ load lead
   wait_for 30 leads a
   start_replica b "$dir/work"
   wait_for 30 grep -q 'get b' "$API/requests"
+  kill -STOP "${pids[0]}"
   flock "$API/lock" rm "$API/lease" # one writer at a time
-  wait_for 30 holds a               # it makes a new one
+  wait_for 30 has_looked_more "$(grep -c 'get b' "$API/requests")" b
+  [[ ! -s $API/lease ]]
+  kill -CONT "${pids[0]}"
+  wait_for 30 holds a # it makes a new one
 }
