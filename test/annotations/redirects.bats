@@ -64,7 +64,7 @@ moved() { # HOST PATH [CURL_OPTION...]
   assert_equal 'red red' "$(who_answers one.example /foo) $(who_answers two.example /)"
 }
 
-@test "app-root redirects / of each of its hosts, also where its Ingress has only other paths, unless somebody has a rule for /" {
+@test "app-root redirects / of each of its hosts, also where its Ingress has only other paths, unless / is another namespace's, or exactly / another's" {
   ingress path one.example /foo red app-root=/foo server-alias=alias.one.example
   ingress regex two.example '/bar(/|$)(.*)' red app-root=/bar/ use-regex=true
   ingress beside three.example /foo red app-root=/foo
@@ -72,10 +72,13 @@ moved() { # HOST PATH [CURL_OPTION...]
   ingress other/owner four.example /x red bash-ingress.local/share-host-with=e2e
   ingress other/root four.example / red
   ingress guest four.example /foo red app-root=/foo
+  ingress exact five.example /foo red app-root=/foo
+  ingress front five.example Exact:/ blue
   serve
   assert_equal '302 http://one.example/foo 302 http://alias.one.example/foo 302 http://two.example/bar/' "$(for host in one alias.one two; do moved "$host.example" /; done | xargs)"
   assert_equal 'red 404 red 404' "$(who_answers one.example /foo) $(who_answers one.example /fo) $(who_answers two.example /bar/x) $(who_answers two.example /x)"
-  assert_equal 'blue other/red' "$(who_answers three.example /) $(who_answers four.example /)"
+  assert_equal '302 http://three.example/foo' "$(moved three.example /)"
+  assert_equal 'blue other/red blue' "$(who_answers three.example /x) $(who_answers four.example /) $(who_answers five.example /)"
 }
 
 # bats test_tags=cluster

@@ -2,7 +2,8 @@
 #
 # A redirect needs no pod. So it counts also where the Service does not exist or has no ready endpoint: the claim keeps
 # the number of its options in .moves, of which `model` makes the redirect. And app-root is for / of each host, also where
-# its Ingress has only other paths: so it gets a path / of its own there, unless somebody has one.
+# its Ingress has only other paths: so it gets an exact path / of its own there. If its namespace has a Prefix /, all but
+# this one URL stays with that; what is another namespace's, or exact, stays whole.
 include "claims";
 
 # input: claim / output: the host that from-to-www-redirect adds: www.a => a, a => www.a; nothing for wildcards and any host
@@ -50,8 +51,11 @@ def claims($context):
   | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: other_host}
        | select(($taken[.host] or $is_alias[.host]) | not) ]
      | group_by(.host) | map(.[0])) as $moved
-  | ([.[] | select(.path == "/" and .pathType != "Default") | {(.host): true}] | add // {}) as $has_root
-  | ([ $all[] | select(.ingress and .options and ($has_root[.host] | not) and set["app-root"]) ] | unique_by(.host)) as $rooted
+  | ([.[] | select(.path == "/" and .pathType != "Default")] | group_by(.host) | map({(.[0].host): .}) | add // {}) as $roots
+  | ([ $all[] | select(.ingress and .options and set["app-root"])
+       | . as $claim
+       | select(all($roots[.host][]?; .pathType == "Prefix" and .ingress != $claim.ingress and own_namespace == ($claim | own_namespace))) ]
+     | unique_by(.host)) as $rooted
   | ($all | map(if .options and (set | redirects) then .moves = .options else . end)) as $all
   | $all
     + [ $all[] | select(.ingress) | . as $claim | $aliases_of["\(own_namespace)/\(.host)"][]? | $claim + {host: .} ]
