@@ -63,7 +63,7 @@ print_list() { # TIME
 
 # --- looking
 
-# If the last one failed, each pass looks again.
+# If the last one failed, each pass looks again. (took is in hundredths of a second.)
 look_is_due() {
   local looked='' took=0
   { read -r looked <"$folder/looked" && read -r took <"$keys/took"; } 2>/dev/null || true # nobody has looked yet

@@ -75,6 +75,7 @@ start_proxy() {
     ! curl -sf -o /dev/null --unix-socket "$API" http://localhost/version || return 0
     sleep 0.1
   done
+  echo 'kubectl proxy does not answer within 10 s' >&2
   return 1
 }
 

@@ -2,8 +2,9 @@
 #
 # A redirect needs no pod. So it counts also where the Service does not exist or has no ready endpoint: the claim keeps
 # the number of its options in .moves, of which `model` makes the redirect. And app-root is for / of each host, also where
-# its Ingress has only other paths: so it gets an exact path / of its own there. If its namespace has a Prefix /, all but
-# this one URL stays with that; what is another namespace's, or exact, stays whole.
+# its Ingress has only other paths: so it gets an Exact path / of its own there, also beside an Ingress of its namespace
+# that has Prefix /, which keeps all other URLs. Where another namespace has a path /, or another Ingress an Exact or
+# regular one, it gets none.
 include "claims";
 
 # input: claim / output: the host that from-to-www-redirect adds: www.a => a, a => www.a; nothing for wildcards and any host
