@@ -51,7 +51,7 @@ def told: if .reason == "ProtectionNotAvailable" then (.message | split(": ")[0]
 def answer:
   if .ingress then "set $ingress \(.ingress | string); " else "" end
   + (.directives // "")
-  + if .redirect then "if ($is_insecure) { return 308 https://$host$moved_uri; } " else "" end
+  + if .redirect then "if ($client_scheme = http) { return 308 https://$host$moved_uri; } " else "" end
   + if .upstream then (.rewrite // "") + pass_on
     elif .status then "return \(.status) \"\("\(told | split("\"") | join("'")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"

@@ -66,7 +66,7 @@ def claims($numbers):
 # --- 2. answered
 
 # input: a claim / output: the same, answered by an error of ours
-def answered_by_us($status; $reason; $message): del(.port) + {$status, $reason, $message};
+def answered_by_us($status; $reason; $message): . + {$status, $reason, $message};
 
 # input: a claim / output: it with who answers; without a default backend nobody does, which is a 404
 #
@@ -180,7 +180,7 @@ def location($ready):
   else . + {status: 503, reason: "NoReadyEndpoints", message: "Service \(.service) has no ready endpoint for port \(.port.port)"}
   end
   | if .status then del(.upstream, .protocol, .options) else . end
-  | if .port then .port = .port.port else . end
+  | if .port | type == "object" then .port = .port.port else . end
   | delpaths([["host"], ["others"], ["created"], ["share"], ["protections"], ["balance"], ["also"]]); # takes half as long as del
 
 # --- all of it

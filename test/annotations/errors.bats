@@ -16,10 +16,10 @@ own=(-H 'X-Code: 1' -H 'X-Format: f' -H 'X-Namespace: n' -H 'X-Ingress-Name: i' 
   ingress limited seven.example / no-such-service default-backend=blue limit-rpm=1 limit-burst-multiplier=0
   serve
   assert_equal 'blue 403 503 red red 503' "$(for host in one two three four five six; do who_answers "$host.example" /; done | xargs)"
-  assert_equal '/a/b?c 503 /a/b?c e2e missing no-such-service null text/x some-id' "$(pod_gets "$told" one.example '/a/b?c' -H 'X-Request-Id: some-id' -H 'Accept: text/x' -H 'X-Code: 1')"
+  assert_equal '/a/b?c 503 /a/b?c e2e missing no-such-service 80 text/x some-id' "$(pod_gets "$told" one.example '/a/b?c' -H 'X-Request-Id: some-id' -H 'Accept: text/x' -H 'X-Code: 1')"
   assert_equal blue "$(who_answers one.example / -d x)"
   assert_equal '/ 1 null n i s p f r' "$(pod_gets "$told" four.example / "${own[@]}")" # to pods these are the client's
-  assert_equal '/ 503 / e2e missing no-such-service null */* r' "$(pod_gets "$told" one.example / "${own[@]}")"
+  assert_equal '/ 503 / e2e missing no-such-service 80 */* r' "$(pod_gets "$told" one.example / "${own[@]}")"
   assert_contains "$(statuses seven.example/{1..9})" '200' # the first
   assert_contains "$(statuses seven.example/{1..9})" '503 503 503'
   assert_contains "$(problems)" 'AnnotationRefused: e2e/neither: default-backend: Service e2e/no-such-service does not exist'

@@ -131,7 +131,7 @@ moved() { # HOST PATH [CURL_OPTION...]
   serve
   assert_equal '308 https://one.example/a/?b=c' "$(moved one.example '/a/?b=c')"
   assert_equal '308 https://two.example/ 308 https://five.example 308 https://five.example/a/' "$({ moved two.example / && moved five.example / && moved five.example /a/; } | xargs)"
-  assert_equal 200 "$(status one.example / -H 'X-Forwarded-Proto: https')"
+  assert_equal 308 "$(status one.example / -H 'X-Forwarded-Proto: https')"
   assert_equal red "$(ask_tls one.example / -o /dev/null -w '%{http_code}' | sed s/200/red/)"
   assert_equal '301 http://three.example:8080/x' "$(moved three.example:8080 /)"
   assert_equal '308 https://four.example:443/x' "$(moved four.example /x)"

@@ -87,11 +87,11 @@ logged_address() { # ADDRESS
   assert_equal 403 "$(status_of -H 'X-Forwarded-For: 203.0.113.9')"
 }
 
-@test "who says that it came by HTTPS is not sent there: anybody if TRUSTED_PROXIES names nobody, or else only those" {
+@test "a client of which a trusted proxy says that it came by HTTPS is not sent there; nobody else is believed" {
   to_https='.ingresses.items[0].metadata.annotations = {"nginx.ingress.kubernetes.io/force-ssl-redirect": "true"}'
   serve_apple "$to_https"
   assert_equal 308 "$(status_of)"
-  assert_equal 200 "$(status_of -H 'X-Forwarded-Proto: https')"
+  assert_equal 308 "$(status_of -H 'X-Forwarded-Proto: https')"
   TRUSTED_PROXIES=127.0.0.1 serve_apple "$to_https"
   assert_equal 308 "$(status_of)"
   assert_equal 200 "$(status_of -H 'X-Forwarded-Proto: https')"

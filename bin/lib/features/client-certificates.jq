@@ -88,7 +88,7 @@ def location:
     | "return 400 \"This path is for clients with a certificate: the connection has none, or none that is valid.\\n\";" as $refuse
     | ($set["auth-tls-error-page"] | if . == null then $refuse else "return 302 \(page_url);" end) as $turn_away
     | ($set | mode) as $mode
-    | "if ($is_insecure) { return 308 https://$host$moved_uri; } "
+    | "if ($client_scheme = http) { return 308 https://$host$moved_uri; } "
       + "if ($ssl_client_verify = \"\") { \($refuse) } "
       + (if $mode == "on" then "if ($ssl_client_verify != SUCCESS) { \($turn_away) } "
          elif $mode == "optional" then "if ($ssl_client_verify !~ \"^(SUCCESS|NONE)\") { \($turn_away) } "

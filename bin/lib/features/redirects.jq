@@ -77,7 +77,7 @@ def location:
          else null end) as $redirect
         | if $redirect then "return \($redirect.code) \"\(if $redirect.to | startswith("/") then $origin else "" end)\($redirect.to)\"; " else "" end )
     + (if .redirect and ($set["use-port-in-redirects"] or $set["preserve-trailing-slash"]) then
-         "if ($is_insecure) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)$request_uri; } "
+         "if ($client_scheme = http) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)$request_uri; } "
        else "" end);
 
 # input: model / output: the same with the redirects of locations that no pod serves
