@@ -123,6 +123,7 @@ assert_each() { # EXPECTED FILE CURL_FORMAT http|https PATH [CURL_OPTION...]
   backend=$(go_program backend)
   "$backend" 127.77.0.1:8080 127.77.0.2:8080 3>&- &
   backend_pid=$!
+  disown # so that bash does not report its end
   wait_for 30 curl -s 127.77.0.2:8080/counts
   mkdir "$dir/templates"
   cp "$templates"/* "$dir/templates"

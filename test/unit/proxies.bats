@@ -10,6 +10,7 @@ setup() {
   common_setup
   "$backend" 127.77.0.1:8080 127.77.0.2:8080 3>&- &
   backend_pid=$!
+  disown # so that bash does not report its end
   wait_for 30 curl -s 127.77.0.2:8080/counts
 }
 

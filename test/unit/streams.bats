@@ -10,6 +10,7 @@ setup() {
   common_setup
   "$backend" 127.77.0.1:8080 127.77.0.2:8080 3>&- &
   backend_pid=$!
+  disown # so that bash does not report its end
   wait_for 30 curl -s 127.77.0.2:8080/counts
   serve rules '.ingresses.items[0].spec.rules[0].http.paths = [{path: "/", pathType: "Prefix",
     backend: {service: {name: "apple", port: {number: 80}}}}]'
@@ -172,6 +173,7 @@ is_gone() { # PID
   [[ -r /proc/$$/task/$$/children ]] || skip 'this kernel does not list the children of a process'
   "$backend" 127.77.0.5:8080 3>&- &
   other_backend=$!
+  disown
   constants='draining_workers=4 least_seconds=0 idle_seconds=0'
   open_stream fruit.example
   mkdir -p "$STATE_DIR/scratch/loop"

@@ -361,8 +361,8 @@ def sign_in_page:
 # "!%21#%23..." of all characters with their codes. For each special character in the request, the expression looks
 # ahead into the table, finds it there once more (\k<...>), and takes the code that follows it.
 #
-# One map does so for up to 16 special characters, and four of them follow each other. Each passes on "what is done", a
-# space, and "the rest"; a URL has no space itself:
+# One map does so for up to 16 special characters, because nginx takes no longer text than that needs, and 16 maps follow
+# each other. Each passes on "what is done", a space, and "the rest"; a URL has no space itself:
 #
 #   " /a?b=c"            what $uri_after_1 is made of: nothing is done yet
 #   "%2Fa%3Fb%3Dc "      $uri_after_1: no rest
@@ -371,7 +371,8 @@ def sign_in_page:
 # ("$" cannot stand in the table. It means nothing in a query, so it stays as it is. ++, *+ and ?+ never go back, so that
 # the time grows with the length of the URL alone.)
 def encoding:
-  "[A-Za-z0-9._~$\\x80-\\xff-]" as $plain
+  16 as $maps
+  | "[A-Za-z0-9._~$\\x80-\\xff-]" as $plain
   | "[^A-Za-z0-9._~$\\x80-\\xff -]" as $special
   | ( "!\"#%&'()*+,/:;<=>?@[\\]^`{|}"
       | [ explode[] | [.] | implode
@@ -380,11 +381,11 @@ def encoding:
   | [ range(1; 17)
       | "(?:(?<uri_special_\(.)>\($special))(?=[^ ]*+ [^ ]*?\\k<uri_special_\(.)>(?<uri_code_\(.)>%[0-9A-F]{2})))?+" # one, or none
         + "(?<uri_plain_\(.)>\($plain)*+)" ] as $groups # and what follows it
-  | ( range(1; 5)
+  | ( range(1; $maps + 1)
       | "  map \"\(if . == 1 then " $request_uri" else "$uri_after_\(. - 1)" end) \($table)\" $uri_after_\(.) {",
         "    \"~^(?<uri_done>[^ ]*) (?<uri_plain_0>\($plain)*+)\($groups | add)(?<uri_rest>[^ ]*) \" \"$uri_done$uri_plain_0\([range(1; 17) | "$uri_code_\(.)$uri_plain_\(.)"] | add) $uri_rest\";",
         "  }" ),
-    "  map $uri_after_4 $escaped_request_uri {",
+    "  map $uri_after_\($maps) $escaped_request_uri {",
     "    \"~^(?<uri_encoded>%2F[^ ]*) $\" $uri_encoded;",
     "  }";
 
