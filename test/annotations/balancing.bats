@@ -64,12 +64,28 @@ pods_of() { # HOST PATH... [-- CURL_OPTION...]
   assert_equal 'AnnotationRefused: e2e/wrong: the annotation upstream-hash-by-subset-size is "0"; allowed: whole numbers from 1 to 1000' "$(problems)"
 }
 
-@test "load-balance and service-upstream: requests come to all pods" {
+@test "load-balance: requests come to all pods" {
   ingress robin one.example / many load-balance=round_robin
   ingress ewma two.example / many load-balance=ewma
-  ingress service three.example / many service-upstream=true
+  ingress off three.example / many service-upstream=false
   serve
   for host in one two three; do assert_equal 'auth blue red' "$(pods_of $host.example /{,,,,,,,,,,,,})"; done
+  assert_equal '' "$(problems)"
+}
+
+# A client of the Service is a replica of the controller, of which there may be two.
+# bats test_tags=cluster
+@test "service-upstream: the Service chooses the pod, by its own sessionAffinity, if it has an address and a ready pod" {
+  ingress kept one.example / kept:8080 service-upstream=true 'upstream-hash-by=$request_uri'
+  ingress pods two.example / kept:8080
+  ingress headless three.example / headless:8080 service-upstream=true
+  ingress main four.example / kept:8080 service-upstream=true
+  ingress canary four.example / many canary=true canary-by-header=Can
+  serve
+  (($(pods_of one.example /{a,b,c}{,,,,}{,,} | wc -w) < 3))
+  assert_equal '3 3' "$(pods_of two.example /{,,,,}{,,,} | wc -w) $(pods_of three.example /{,,,,}{,,,} | wc -w)"
+  (($(pods_of four.example /{,,,,}{,,,} | wc -w) < 3))
+  assert_equal 3 "$(pods_of four.example /{,,,,}{,,,} -- -H 'Can: always' | wc -w)"
   assert_equal '' "$(problems)"
 }
 

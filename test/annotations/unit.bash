@@ -20,23 +20,27 @@ end_test() {
   common_teardown
 }
 
-# The pods of a Service have one address each: e2e/red 127.77.0.1, e2e/blue .2, e2e/auth .3, other/red .4. e2e/many has the first three.
+# The pods of a Service have one address each: e2e/red 127.77.0.1, e2e/blue .2, e2e/auth .3, other/red .4. e2e/many has the first three,
+# and so have e2e/kept and e2e/headless. The address of kept leads to that of blue.
 cluster_with_pods() { # [OBJECT...]
   jq -s "$cluster_of_objects" /dev/null "$@"
 }
 
 # shellcheck disable=SC2016 # the dollar signs are jq's
 cluster_of_objects='
-    [{namespace: "e2e", name: "red"}, {namespace: "e2e", name: "blue"}, {namespace: "e2e", name: "auth"}, {namespace: "other", name: "red"}, {namespace: "e2e", name: "many"}] as $services
+    [{namespace: "e2e", name: "red"}, {namespace: "e2e", name: "blue"}, {namespace: "e2e", name: "auth"}, {namespace: "other", name: "red"}, {namespace: "e2e", name: "many"},
+      {namespace: "e2e", name: "kept", address: "127.77.0.2", port: 8080}, {namespace: "e2e", name: "headless", address: "None", port: 8080}] as $services
     | [["http", 80, 8080], ["https", 443, 8443]] as $ports
     | {
         ingresses: {items: [.[] | select(.kind == "Ingress")] | to_entries | map(.value + {metadata: (.value.metadata + {creationTimestamp: (.key + 946684800 | todate)})})},
         ingressClasses: {items: []}, terminatingNamespaces: {items: []},
-        services: {items: [$services | to_entries[] | .key as $number | .value | {metadata: ., spec: {type: "ClusterIP", clusterIPs: ["10.96.0.\($number + 1)"], ports: [$ports[] | {name: .[0], port: .[1], targetPort: .[2]}]}}]},
+        services: {items: [$services | to_entries[] | .key as $number | .value as $it
+          | {metadata: {namespace: $it.namespace, name: $it.name}, spec: {type: "ClusterIP", clusterIPs: [$it.address // "10.96.0.\($number + 1)"],
+              ports: [$ports[] | {name: .[0], port: (if $it.port then .[2] else .[1] end), targetPort: .[2]}]}}]},
         endpointSlices: {items: [$services | to_entries[] | {
           metadata: (.value | {namespace, name: "\(.name)-1", labels: {"kubernetes.io/service-name": .name}}), addressType: "IPv4",
           ports: [$ports[] | {name: .[0], port: .[2], protocol: "TCP"}],
-          endpoints: [(if .value.name == "many" then 1, 2, 3 else .key + 1 end) | {addresses: ["127.77.0.\(.)"], conditions: {ready: true, serving: true, terminating: false}}]}]},
+          endpoints: [(if .value.name | IN("many", "kept", "headless") then 1, 2, 3 else .key + 1 end) | {addresses: ["127.77.0.\(.)"], conditions: {ready: true, serving: true, terminating: false}}]}]},
         certificates: []
       }'
 

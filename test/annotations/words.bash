@@ -3,7 +3,8 @@
 # some nine minutes. Each tier has its own meaning of `serve`.
 #
 # In both there are Services red, blue and auth in namespace e2e, and red in namespace other: port 80 is for HTTP, 443
-# for TLS. Service many has the pods of the first three. Their pods repeat what they were asked (test/go/backend).
+# for TLS. Services many, kept and headless have the pods of the first three; the port of kept and headless is 8080. kept
+# sends each client to one pod, headless has no address. The pods repeat what they were asked (test/go/backend).
 #
 #   ingress red-one one.example /app red rewrite-target=/    an Ingress in e2e; PATH can be TYPE:PATH, SERVICE can be
 #                                                            NAME:PORT; NAMESPACE/NAME puts it into another namespace

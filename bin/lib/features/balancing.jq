@@ -3,11 +3,13 @@
 # upstream-hash-by sends all requests for which a text is the same, such as "$request_uri", to one pod; when a pod goes or
 # comes, only its share moves. With upstream-hash-by-subset: true it sends them to some of the pods, in turn: the pods are
 # divided into subsets of upstream-hash-by-subset-size, of which each has an upstream. load-balance: ewma is nginx's nearest to it, the pod with the fewest open requests.
-# service-upstream: true asks for the Service's own address instead of those of its pods. Here requests always go to the
-# pods, as kube-proxy's would, so it changes nothing. With affinity, these do not count.
+# service-upstream: true sends requests to the Service's own address (spec.clusterIPs) instead of those of its pods, so
+# that kube-proxy, or the proxy of a service mesh, chooses the pod. Whether it has ready pods decides all the same whether
+# they are sent at all. A headless Service has no address. With affinity, these do not count.
 #
 # proxy-next-upstream and -tries are directives of nginx, which asks each server of an upstream once. Who allows three
 # tries, and has one pod, wants it to be asked three times: so its upstream has it three times, but not more. (And not with one of these.)
+include "allow"; # is_ipv4, is_ipv6
 include "claims";
 
 # input: {annotation: value} / output: how many servers its upstream needs at least: each costs nginx memory, so not many
@@ -24,6 +26,14 @@ def wanted:
   elif (.["proxy-next-upstream"] or .["proxy-next-upstream-tries"]) and .["proxy-next-upstream"] != "off" and tries > 1 then {tries: tries}
   else null
   end;
+
+# input: an answered claim / output: "ADDRESS:PORT" of its Service, or null if it has no address of its own
+def service_address($services):
+  ($services[.service].addresses[0] // "") as $address
+  | if $address | is_ipv4 then "\($address):\(.port.port)"
+    elif $address | is_ipv6 then "[\($address)]:\(.port.port)"
+    else null
+    end;
 
 # How many headers, cookies and arguments upstream-hash-by of one namespace may read. Each is a variable of nginx, which
 # compares each with all others when it reads its configuration: with 60,000 that took it 50 s.
@@ -50,8 +60,11 @@ def claims($context):
           message: "upstream-hash-by has no effect: those of its namespace read more than \(most_read) different headers, cookies and arguments"}} ]
   | map(
     if .upstream and .options and (.balance | not) and (is_too_much | not) then
-      (annotations($context.options) | wanted) as $wanted
-      | if $wanted.hash then .upstream += ".hash-\($wanted.hash | gsub("(?<sign>[^a-z0-9_])"; "-\(.sign | explode[0])-"))\(if $wanted.subset then ".subset-\($wanted.subset)" else "" end)" | .balance = $wanted
+      annotations($context.options) as $set
+      | (if $set["service-upstream"] then service_address($context.services) else null end) as $address
+      | ($set | wanted) as $wanted
+      | if $address then .upstream += ".address" | .balance = {$address}
+        elif $wanted.hash then .upstream += ".hash-\($wanted.hash | gsub("(?<sign>[^a-z0-9_])"; "-\(.sign | explode[0])-"))\(if $wanted.subset then ".subset-\($wanted.subset)" else "" end)" | .balance = $wanted
         elif $wanted.method then .upstream += ".least-conn" | .balance = $wanted
         elif $wanted then .upstream += ".tries-\($wanted.tries)" | .balance = $wanted
         else .
@@ -97,7 +110,8 @@ def model:
   | ($divided | map(select(is_for_tls | not))) as $named
   | ($named | to_entries | map({(.value.name): "$subset_\(.key + 1)"}) | add // {}) as $targets
   | .upstreams |= map(
-      if .balance.hash then .lines += ["    hash \"\(.balance.hash)\" consistent;"]
+      if .balance.address then .endpoints = [.balance.address]
+      elif .balance.hash then .lines += ["    hash \"\(.balance.hash)\" consistent;"]
       elif .balance.method then .lines += ["    \(.balance.method);"]
       elif .balance.tries then .endpoints as $pods | .endpoints = [range(0; .balance.tries; $pods | length) as $_ | $pods[]]
       else .

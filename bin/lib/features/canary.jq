@@ -82,15 +82,17 @@ def claims($context; has_pods):
     end;
 
 # input: [answered claim] / output: the same; a canary has an upstream of its own, of the same kind as that of its main claim
+#
+# But for what counts for the main claim alone: the address of its Service, and with "legacy" its sessions.
 def upstreams(answer):
   map(
     if .canary and .upstream then
       . as $main
       | ({service, port: .port.port, protocol} | answer.upstream | length) as $length
       | .upstream[$length:] as $kind
-      | (.canary.set["affinity-canary-behavior"] == "legacy") as $legacy
-      | ({service: .canary.service, port: .canary.port, protocol} | answer | .upstream += ($kind | if $legacy then sub("[.](sticky|persistent)"; "") else . end)) as $answer
-      | .also += [$answer + (if .balance and ($legacy and .balance.sticky | not) then {balance} else {} end)]
+      | (.balance.address or (.balance.sticky and .canary.set["affinity-canary-behavior"] == "legacy")) as $alone
+      | ({service: .canary.service, port: .canary.port, protocol} | answer | .upstream += ($kind | if $alone then sub("[.](sticky|persistent|address)"; "") else . end)) as $answer
+      | .also += [$answer + (if .balance and ($alone | not) then {balance} else {} end)]
       | .canary |= {ingress, set, upstream: $answer.upstream}
       | .canary.sessions = (if .balance.sticky then $main.canary.set["affinity-canary-behavior"] // "sticky" else null end)
     else del(.canary)
