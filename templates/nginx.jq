@@ -5,8 +5,8 @@
 # $ENV:   HTTP_PORT, HTTPS_PORT, PROXY_PROTOCOL, STATE_DIR
 # Variables of nginx, such as $nginx_says, are from the templates: answers, proxying and headers.conf.template.
 #
-# At a first reading, skip certificates, and what features add (`with_features`): the fields `lines`, `head`, `directives`,
-# `target`, `rewrite`, `tls_target` and `tls_name`.
+# At a first reading, skip certificates, and what features add (`with_features`): the fields `lines`, `head`,
+# `directives`, `target`, `rewrite`, `tls_target` and `tls_name`.
 
 include "features"; # with_features
 include "feature-files";
@@ -33,7 +33,8 @@ def upstream_block:
 def service_name:
   .tls_target // (.tls_name // (.upstream | split(".")[:2] | join(".") + ".svc") | string);
 
-# input: a location with an upstream / output: the directives that pass a request on, by the protocol that the pods speak
+# input:  a location with an upstream
+# output: the directives that pass a request on, by the protocol that the pods speak
 def pass_on:
   .upstream as $name | (.target // ($name | harmless)) as $to # .target: a variable that has the name
   | if .protocol == "HTTPS" then "proxy_ssl_name \(service_name); proxy_pass \"https://\($to)\";"
@@ -43,8 +44,9 @@ def pass_on:
     else "proxy_pass \"http://\($to)\";"
     end;
 
-# input: a location that nginx itself answers / output: what it says. Why a path is closed is for its owner, in the Ingress's
-# Events and the log: an annotation may hold what not everybody should read, such as a password.
+# input:  a location that nginx itself answers
+# output: what it says. Why a path is closed is for its owner, in the Ingress's Events and the log: an annotation may
+#         hold what not everybody should read, such as a password.
 def told: if .reason == "ProtectionNotAvailable" then (.message | split(": ")[0]) + " (its Events say why)" else .message end;
 
 # input: a location / output: the directives that answer
@@ -59,8 +61,8 @@ def answer:
 
 # input: a location / output: its blocks; $exact is {"path": true} for the Exact paths of its server
 #
-# Kubernetes compares path elements, nginx characters: "location /foo" would also be for /foobar. So Prefix /foo becomes two:
-# "= /foo" for itself, unless there is an Exact /foo, as nginx takes no second one; and "/foo/" for all below it.
+# Kubernetes compares path elements, nginx characters: "location /foo" would also be for /foobar. So Prefix /foo becomes
+# two: "= /foo" for itself, unless there is an Exact /foo, as nginx takes no second one; and "/foo/" for all below it.
 def location_blocks($exact):
   "{ \(answer) }" as $block
   | if .head then "    location \(.head) \($block)" # of a feature
@@ -73,8 +75,8 @@ def location_blocks($exact):
 
 # input: a host / output: its name for nginx
 #
-# In an Ingress, "*" stands for one label, in nginx for any number: so it becomes a regular expression. So does each name
-# if there are $others, which are expressions already.
+# In an Ingress, "*" stands for one label, in nginx for any number: so it becomes a regular expression. So does each
+# name if there are $others, which are expressions already.
 def server_name($others):
   if . == "" then "_"
   elif $others or startswith("*.") then "\"~^\(harmless | gsub("[.]"; "[.]") | sub("^[*]"; "[^.]+"))$\""

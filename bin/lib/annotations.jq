@@ -3,9 +3,9 @@
 # annotations.json has a row for each that ingress-nginx documents (docs/user-guide/nginx-configuration/annotations.md,
 # v1.15.1):
 #
-#   class      protective   restricts who gets in, how, or how often, or may do so (a snippet can hold a `deny`). What cannot
-#                           be given closes the Ingress: its paths answer 503, because to serve them without it would
-#                           open to everybody what was meant for a few
+#   class      protective   restricts who gets in, how, or how often, or may do so (a snippet can hold a `deny`). What
+#                           cannot be given closes the Ingress: its paths answer 503, because to serve them without it
+#                           would open to everybody what was meant for a few
 #              switch       is protective unless it is switched off: false, or off
 #              convenience  anything else: what cannot be given is a problem, and the path is served
 #   type       what its value may be (`typed` below); without a type it is not supported
@@ -15,9 +15,10 @@
 #   part       of a list: the elements that are right count, even if others are wrong, which is a problem all the same
 #   closes     of a convenience: the values that close the Ingress, as a regular expression
 #   alias      another row: two names for one thing
-#   directive, grpc, unit   the directive of nginx that it is, that for gRPC, and what follows the value (features/directives.jq)
-#   words, if               each word of the text is an argument of the directive; the only value for which it is written
-#   feature    the file in features/ that gives it, where it is more than a directive. (Without both, it is in the digest: ingresses.jq)
+#   directive, grpc, unit   the directive of nginx that it is, that for gRPC, and what follows the value (directives.jq)
+#   words, if               each word of the text is an argument of the directive; the only value that is written
+#   feature    the file in features/ that gives it, where it is more than a directive. (Without both, it is in the
+#              digest: ingresses.jq)
 #   with       another one that has to be loaded, too
 #   where      it says for which requests the Ingress is, so it counts in a closed one, too: nobody else must get them
 #   instead    of one that is not supported: what does the same
@@ -61,7 +62,9 @@ def flag:
   {"1": true, "t": true, "T": true, "true": true, "True": true, "TRUE": true,
    "0": false, "f": false, "F": false, "false": false, "False": false, "FALSE": false}[.] | values;
 
-# input: text / output: it without white space around. (Without the look-behind, spaces in its middle would be looked at again from each of them.)
+# input:  text
+# output: it without white space around. (Without the look-behind, spaces in its middle would be looked at again from
+#         each of them.)
 def trimmed: gsub("\\A\\s+|(?<!\\s)\\s+\\z"; "");
 
 # input: text such as 8k / output: the number of bytes; nothing if it is none
@@ -106,7 +109,8 @@ def asks_for_protection:
   else .row.class == "protective" and (.row.type != "flag" or ([.value | flag] != [false]))
   end;
 
-# input: {name, value, row} / output: the same with what the value means, as `set: {name: value}`; or a problem of it, as `wrong`
+# input:  {name, value, row}
+# output: the same with what the value means, as `set: {name: value}`; or a problem of it, as `wrong`
 def understood:
   .name as $name
   | .key = (.row.alias // $name)
@@ -169,8 +173,9 @@ def backend_protocol:
 # input: what `asked` says / output: whether the Ingress's paths are regular expressions, as ingress-nginx has it
 def asks_for_expressions: .set["use-regex"] or .set["rewrite-target"] != null;
 
-# input: an Ingress / output: {host: true, ...}: the hosts of which HTTP clients are sent to HTTPS; "*" for all; and "" for
-# those that another Ingress of the namespace may have in its spec.tls, which route knows
+# input:  an Ingress
+# output: {host: true, ...}: the hosts of which HTTP clients are sent to HTTPS; "*" for all; and "" for those that
+#         another Ingress of the namespace may have in its spec.tls, which route knows
 #
 # force-ssl-redirect says so for all; ssl-redirect for the hosts in spec.tls.
 def redirected_hosts($set; $default):
@@ -190,7 +195,8 @@ def redirection($redirected):
 # first whether its client controls the host (RFC 8555, section 8.3)
 def asks_with_http: .pathType != "RegularExpression" and (.path // "" | . == "/.well-known/acme-challenge" or startswith("/.well-known/acme-challenge/"));
 
-# input: an Ingress / output: [namespace, ...] that may have rules for its hosts, "*" for all; null if it does not say (ownership.jq)
+# input:  an Ingress
+# output: [namespace, ...] that may have rules for its hosts, "*" for all; null if it does not say (ownership.jq)
 def shared_with:
   .metadata.annotations[sharing]
   | if type == "string" then [split(",")[:100][] | .[:300] | gsub("\\s+"; "")] else null end;

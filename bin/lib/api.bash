@@ -81,7 +81,7 @@ open_answer() { # PATH
   fi
 }
 
-# Starts a kubectl. Sets answer to a file descriptor of what it prints, and reader to its process, which is to be waited for.
+# Starts a kubectl. Sets answer to a file descriptor of what it prints, and reader to its process, to be waited for.
 ask_kubectl() { # PATH
   exec {answer}< <(read_with_kubectl "$1")
   reader=$!
@@ -94,8 +94,8 @@ tell_refusal() { # BODY
   [[ ! $1 =~ $refusal ]] || fail "Error from server (${BASH_REMATCH[3]}): ${BASH_REMATCH[1]//\\\"/\"}"
 }
 
-# Prints what is left of the answer. For take_lists, this process becomes the `cat`: to kill it ends the read. (If a kubectl
-# fails in the middle of a list, its end is missing, which split_items sees.)
+# Prints what is left of the answer. For take_lists, this process becomes the `cat`: to kill it ends the read. (If a
+# kubectl fails in the middle of a list, its end is missing, which split_items sees.)
 rest_of_answer() {
   [[ -z $has_limit ]] || exec cat <&"$answer"
   timeout --foreground -k 1 "$READ_SECONDS" cat <&"$answer" || return
@@ -110,8 +110,8 @@ ask_proxy() { # PATH
   send_request "$1" && read_header && [[ $status == *' 200 '* ]]
 }
 
-# Connects to the proxy (in bash, a path can be a connection): sets proxy to the file descriptor. Fails without a word if
-# there is none, or none any more. (Accept-Encoding: to compress the answer would take longer than to send it.)
+# Connects to the proxy (in bash, a path can be a connection): sets proxy to the file descriptor. Fails without a word
+# if there is none, or none any more. (Accept-Encoding: to compress the answer would take longer than to send it.)
 send_request() { # PATH
   local port prefix pid
   trap '' PIPE # it may end just now
@@ -163,8 +163,8 @@ print_items() { # KIND
   rest_of_answer
 }
 
-# Adds to head what the answer begins with, up to its items. (When the wall clock jumps forward, the time of `read -t` is
-# over too, and what has come is in part.)
+# Adds to head what the answer begins with, up to its items. (When the wall clock jumps forward, the time of `read -t`
+# is over too, and what has come is in part.)
 read_head() {
   local now began part failure
   take_time
@@ -212,8 +212,9 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
 
 # --- several lists at the same time, for fetch: folder and failed are its variables
 
-# Reads lists into files of the folder. If one cannot be read, the program ends, with a sentence for each such list. Another
-# process reads, and this one bounds its time. (With `read -t`, one process would do, but four system calls for each byte.)
+# Reads lists into files of the folder. If one cannot be read, the program ends, with a sentence for each such list.
+# Another process reads, and this one bounds its time. (With `read -t`, one process would do, but four system calls for
+# each byte.)
 read_lists() { # NAME...
   local name status said lists_from
   local -A status_of=()
@@ -238,8 +239,8 @@ read_lists() { # NAME...
   ((${#failed[@]} == 0)) || die 1 "${failed[@]}"
 }
 
-# Asks for all lists at once, since the API server can answer side by side. Writes a short list to its file; a long or odd one
-# gets a process for that. In the end, or when read_lists ends it, prints "NAME STATUS" for each list that was begun.
+# Asks for all lists at once, since the API server can answer side by side. Writes a short list to its file; a long or
+# odd one gets a process for that. In the end, or when read_lists ends it, prints "NAME STATUS" for each list begun.
 take_lists() { # NAME...
   local name proxy results=''
   local -A asked=() reads=() # by NAME: its connection, its process
@@ -274,8 +275,8 @@ tell_results() {
   printf '%s' "$results"
 }
 
-# Reads the first 16 KiB of an answer. Sets status to its first line ("" if it has no whole header), body to what follows the
-# header, and is_all to yes if the answer ends there.
+# Reads the first 16 KiB of an answer. Sets status to its first line ("" if it has no whole header), body to what
+# follows the header, and is_all to yes if the answer ends there.
 read_beginning() { # [CONNECTION]
   local text='' LC_ALL=C
   proxy=$1 status='' body='' is_all=''
@@ -291,8 +292,8 @@ take_short_list() { # NAME
     printf '%s' "${body#*'['}" >"$folder/new/$1"
 } 2>/dev/null
 
-# Runs in a process of its own. Prints the items: what has been read of them, then the rest. If the proxy has no such list, a
-# kubectl is asked.
+# Runs in a process of its own. Prints the items: what has been read of them, then the rest. If the proxy has no such
+# list, a kubectl is asked.
 take_list() { # NAME
   if [[ $status == *' 200 '* ]]; then
     check_head "${kinds[$1]}List" "${body%%'['*}"

@@ -1,4 +1,4 @@
-# How nginx finds the certificate for a TLS handshake: by a map from the name that the client says (SNI) to a file of keys.
+# How nginx finds the certificate for a TLS handshake: by a map from the name that the client says (SNI) to a key file.
 #
 # A host may have two, one for each algorithm, and a client may understand one and not the other. So there are up to two
 # maps; a host with one certificate has it in both, as nginx needs a file for each.
@@ -8,8 +8,9 @@ include "quoting"; # string
 def numbers:
   1, (if any(.[]; .files | length > 1) then 2 else empty end);
 
-# input: a host / output: the same for a map: it may have the name of a parameter of "map". A backslash says that it is none;
-# two, as nginx reads two in quotes as one.
+# input:  a host
+# output: the same for a map: it may have the name of a parameter of "map". A backslash says that it is none; two, as
+#         nginx reads two in quotes as one.
 def key: if IN("default", "hostnames", "include", "volatile") then "\"\\\\\(.)\"" else string end;
 
 # input: [{host, files}] / output: the maps; $default is the file for all other names

@@ -61,7 +61,8 @@ def sentences:
   | map(length as $number | .[] | {("\(if .ingress then "Ingress \(.ingress): " else "" end)\(.message) (\(.reason))"): $number})
   | add // {};
 
-# output: the problems that came and went; $old and $new are what `sentences` says. Of too many, those of namespaces with few.
+# output: the problems that came and went; $old and $new are what `sentences` says. Of too many, those of namespaces
+#         with few.
 def problems($old; $new):
   [ ($new | to_entries[] | select($old[.key] == null)),
     ($old | to_entries[] | select($new[.key] == null) | .key |= "solved: \(.)")

@@ -32,8 +32,8 @@ copy() { # [exec]
   [[ -n $is_all ]] || ${1-} cat
 }
 
-# Sets said to what comes from DESCRIPTOR until its end. Fails if that takes more than SECONDS. It takes no process, unlike
-# `timeout`. (read's status is above 128 when the time is over; and when the wall clock jumps forward.)
+# Sets said to what comes from DESCRIPTOR until its end. Fails if that takes more than SECONDS. It takes no process,
+# unlike `timeout`. (read's status is above 128 when the time is over; and when the wall clock jumps forward.)
 read_to_end() { # DESCRIPTOR SECONDS
   local part now end status
   said=''

@@ -2,8 +2,8 @@
 #
 # nginx runs them for each request, in the process that serves everybody. So there is no nesting of what repeats, and
 # what is left has a bounded cost: the number of ways in which a path can match the beginning of the expression, with n
-# parts of any length at most l^n / n! for a path of l characters, times what each way then tries. That gives the longest
-# path it is tried for. (test/bench/expressions measures it.)
+# parts of any length at most l^n / n! for a path of l characters, times what each way then tries. That gives the
+# longest path it is tried for. (test/bench/expressions measures it.)
 
 # How many characters nginx may have to compare: some 10 ns each.
 def most_steps: 400000;
@@ -52,7 +52,8 @@ def ends($atom):
 #
 #   now     {loops, ways} so far
 #   steps   [{loops, ways, size}]: what it costs; l^loops / loops! * ways * size for a path of l characters
-#   groups  one entry for each open group, and one for the whole: what .now was at its start, and at the end of each of its alternatives
+#   groups  one entry for each open group, and one for the whole: what .now was at its start, and at the end of each of
+#           its alternatives
 #   atom    what a quantifier would repeat: null, "one" character, or a "group", before which .now was .skipped
 #   first   whether it is the first token
 #   head    the number of characters at the beginning that stand for themselves; in_head: whether that goes on
@@ -108,8 +109,8 @@ def after($token):
 # input: an expression / output: {steps, head}, or {why} it is not let in
 #
 # The allowed tokens are no quantifiers such as {2,4}: to `tokens`, each of their characters is one. So they are put
-# together, and all is cut once more, now into tokens as nginx reads them; but what stands for itself, up to the character
-# before a quantifier, is one token, which saves time.
+# together, and all is cut once more, now into tokens as nginx reads them; but what stands for itself, up to the
+# character before a quantifier, is one token, which saves time.
 def weighed:
   (tokens // [null]) as $all
   | if $all[0] == null then {why: "has something in it that is not served; allowed: literals, classes, . ? * + {n,m} ^ $ ( ) |"}
@@ -143,8 +144,8 @@ def longest_path:
     | .length
   end;
 
-# input: a path that is meant as a regular expression / output: what it costs, {steps, head, longest: characters that a path
-# may have}, or {why} it is not let in
+# input:  a path that is meant as a regular expression
+# output: what it costs, {steps, head, longest: characters that a path may have}, or {why} it is not let in
 def expression:
   if length > 512 then {why: "is a regular expression of more than 512 characters"}
   elif startswith("/") or startswith("^/") | not then {why: "is a regular expression that does not begin with /"}

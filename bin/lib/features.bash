@@ -4,8 +4,8 @@
 #
 # shellcheck shell=bash disable=SC2154 # bin is of settings, features_in_use of the loop
 
-# Lets them read these files of lib without the lines of the features that the snapshot does not use. (If one were missing,
-# they would fail: what it protects is never open. The names of jq have "_" where those of files have "-".)
+# Lets them read these files of lib without the lines of the features that the snapshot does not use. (If one were
+# missing, they would fail: what it protects is never open. The names of jq have "_" where those of files have "-".)
 choose_features() { # <SNAPSHOT
   local uses file name unused=-
   uses=$(grep -o '"uses":\["[^]]*') && uses=$(sort -u <<<"$uses") || true # none

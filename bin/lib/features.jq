@@ -3,10 +3,11 @@
 #   claims    [answered claim, the oldest Ingress first] => the same, with others, fewer, or closed ones   (in route.jq)
 #             $context: {features, options: [{annotation: value}], secrets, services, slices, shared: [namespace],
 #             quarantined: {ingress: true}}. A claim's own annotations are `annotations($context.options)` (claims.jq).
-#             answer: input {service, port, protocol} / output: the same with upstream, or with status, reason and message;
-#             what is put into the claim's .also has an upstream of its own; .balance goes to its upstream in the model
-#   model     model => the same with lines for nginx.conf: in .lines for the http block, and in the .lines of a server or
-#             an upstream; .head, .rewrite and .target of a location are its block's head and parts     (in nginx.jq)
+#             answer: input {service, port, protocol} / output: the same with upstream, or with status, reason and
+#             message; what is put into the claim's .also has an upstream of its own; .balance goes to its upstream in
+#             the model
+#   model     model => the same with lines for nginx.conf: in .lines for the http block, and in the .lines of a server
+#             or an upstream; .head, .rewrite and .target of a location are its block's head and parts     (in nginx.jq)
 #   location  a location, with .host, and its annotations in .set => directives for its block, as text  (in nginx.jq)
 #
 # They run in the order of their lines: aliases first, so that the others see all hosts. What `location` adds is written

@@ -1,11 +1,11 @@
 # How the value of a header from a ConfigMap is written into nginx.conf (config-maps.jq says which are let in).
 include "quoting";
 
-# input: the name of a header, in small letters / output: whether other proxies tell it the authentication service. Clients
-# must not say it, but a ConfigMap may.
+# input:  the name of a header, in small letters
+# output: whether other proxies tell it the authentication service. Clients must not say it, but a ConfigMap may.
 def is_of_other_proxies: IN("x-forwarded-method", "x-forwarded-uri");
 
-# output: the variables that a header for the authentication service may have; that of the encoded path is not always there
+# output: the variables that a header for the authentication service may have; the encoded path is not always there
 def question_variables: variables | del(.["$escaped_request_uri"]);
 
 # input: the value of a header / output: the parts of it: a variable, another "$", a quote or backslash, or text
@@ -14,7 +14,8 @@ def parts: match("\\$(?:\\{[a-z_]+\\}|[a-z_]*)|[\"\\\\]|[^$\"\\\\]+"; "g").strin
 # input: such a part / output: the variable of nginx.conf that it means; nothing if none
 def variable($use): if $use == "question-headers" then gsub("[{}]"; "") as $name | question_variables[$name] | values else empty end;
 
-# input: the value of a header / output: a quoted nginx string, in which $dollar is a "$" (nginx knows no other way to write it)
+# input:  the value of a header
+# output: a quoted nginx string, in which $dollar is a "$" (nginx knows no other way to write it)
 def header_value($use):
   [parts | if startswith("$") then [variable($use) | "${\(.)}"][0] // "${dollar}" + .[1:] elif IN("\"", "\\") then "\\" + . else harmless end]
   | "\"\(add // "")\"";

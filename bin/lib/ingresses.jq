@@ -5,26 +5,27 @@
 #         $class, $controller: which Ingresses are ours
 #         $ssl_redirect: "on" or "off", what counts for Ingresses that do not say it
 #         $policy: ANNOTATION_POLICY; $limits: LIMITS (limits.jq)
-# output: a line for each: {} if it is of no class of ours (known-items.bash wants a line for each), {problem} if it cannot
-#         be read (items.jq), else
+# output: a line for each: {} if it is of no class of ours (known-items.bash wants a line for each), {problem} if it
+#         cannot be read (items.jq), else
 #         {ingress: "namespace/name", created: its creationTimestamp,
-#          options: {protocol, set: {annotation: value}, protections: [annotation], share: [namespace]},   for all its claims
-#          uses: [feature],                                                        what its annotations need (annotations.jq)
-#          claims: [{host, path, pathType, redirect: true or "with TLS" (tls.jq), service: "namespace/name", port: number or name}
-#                 | {host, path, pathType, redirect: true, status, reason, message}       nginx itself answers, with this error
-#                 | {..., weighed: {steps, head}}                                         a regular expression, and what it costs
+#          options: {protocol, set: {annotation: value}, protections: [annotation], share: [namespace]}, of all claims
+#          uses: [feature], which its annotations need (annotations.jq)
+#          claims: [{host, path, pathType, service: "namespace/name", port: number or name,
+#                    redirect: true or "with TLS" (tls.jq)}
+#                 | {host, path, pathType, redirect: true, status, reason, message}       an error that nginx answers
+#                 | {..., weighed: {steps, head}}                                         a regular expression's costs
 #                 | {host, path: "/", pathType: "Default"}                                no default backend: a 404
 #                 | {host, path, pathType: "Refused"}],                                   served by nobody (shut.jq)
 #          tls: [{hosts, secretName}], problems: [{reason, message}]}
 #
 # host "" is any host that no other server has. pathType is Exact, Prefix, or one of three that are ours and not the
 # API's: Default, which is what no path of the host matches, RegularExpression (expressions.jq), and Refused (shut.jq).
-# At a first reading, skip annotations ($asked, $closed, $redirected), regular expressions, limits, and shut.jq (`counting`,
-# `certain`), which closes an Ingress whose protection cannot be given. What remains is: a claim for each path of each
-# rule, and one of type Default for each host.
+# At a first reading, skip annotations ($asked, $closed, $redirected), regular expressions, limits, and shut.jq
+# (`counting`, `certain`), which closes an Ingress whose protection cannot be given. What remains is: a claim for each
+# path of each rule, and one of type Default for each host.
 #
-# $closed is why an Ingress must not be served at all: a protection that it asks for cannot be given (annotations.jq); else null.
-# (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
+# $closed is why an Ingress must not be served at all: a protection that it asks for cannot be given (annotations.jq);
+# else null. (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
 include "classes"; # our_classes, default_is_ours, is_ours
 include "annotations"; # asked, asks_for_expressions, backend_protocol, redirected_hosts, redirection, asks_with_http, shared_with, sharing_problems
 include "expressions"; # expression
@@ -35,7 +36,7 @@ include "ownership"; # the same
 include "items"; # key, read_item, each_item
 include "allow"; # only_hosts, is_name, path_refusal, quoted
 
-# --- claims, and problems among them: a refused host is only a problem, a refused path a problem and a claim of type Refused
+# --- claims, and problems among them: of a refused host a problem, of a refused path that and a claim of type Refused
 
 # output: why a part of an Ingress is not served as it says
 def problem($reason; $message): {problem: {$reason, $message}};
@@ -43,7 +44,8 @@ def problem($reason; $message): {problem: {$reason, $message}};
 # output: the part of a claim that we answer with an error ourselves
 def error_answer($status; $reason; $message): {$status, $reason, $message};
 
-# input: an IngressBackend, or null / output: the part of a claim that comes from it; a Service is one of the Ingress's own namespace
+# input:  an IngressBackend, or null
+# output: the part of a claim that comes from it; a Service is one of the Ingress's own namespace
 def backend($namespace; $closed):
   if $closed then error_answer(503; "ProtectionNotAvailable"; $closed)
   elif .service == null then error_answer(501; "ResourceBackendNotServed"; "a resource cannot be the backend here, only a Service can")
@@ -51,7 +53,9 @@ def backend($namespace; $closed):
   else {service: "\($namespace)/\(.service.name)", port: (.service.port | .name // .number // 0)}
   end;
 
-# input: a path / output: a claim's {path, pathType: "Refused"} and a problem in one object: `counting` keeps the claim, `digest` the problem
+# input:  a path
+# output: a claim's {path, pathType: "Refused"} and a problem in one object: `counting` keeps the claim, `digest` the
+#         problem
 def refused($why; $expression):
   problem("PathRefused"; "the path \(quoted) \($why)") + {path: certain($expression), pathType: "Refused"};
 
@@ -63,7 +67,8 @@ def expression_and_type:
     else {$path, pathType: "RegularExpression", weighed: ($weighed | {steps, head})}
     end;
 
-# input: an HTTPIngressPath / output: {path, pathType}; or the path refused. $expressions: whether paths are regular expressions
+# input:  an HTTPIngressPath
+# output: {path, pathType}; or the path refused. $expressions: whether paths are regular expressions
 def path_and_type($expressions):
   (.path // "" | if . == "" then "/" else . end) as $path
   | if $expressions and .pathType != "Exact" then $path | expression_and_type
@@ -82,8 +87,9 @@ def rule_hosts:
   | (. - [""] | only_hosts) + map(select(. == ""))
   | map({(.): true}) | add // {};
 
-# input: an Ingress / output: for each rule the claims of its paths, and problems; $hosts and $redirected are what rule_hosts
-# and redirected_hosts say
+# input:  an Ingress
+# output: for each rule the claims of its paths, and problems; $hosts and $redirected are what rule_hosts and
+#         redirected_hosts say
 def rule_claims($hosts; $redirected; $closed; $expressions):
   .metadata.namespace as $namespace
   | .spec.rules[]?

@@ -6,7 +6,8 @@
 # shellcheck shell=bash disable=SC2154 # folder is fetch's
 
 # Prints a line for each item of a list: COMMAND's digest, or the remembered one if the item is unchanged. What is
-# remembered is the last list's "items" and their "digests", line by line. (No digest is an empty line, or begins with "late".)
+# remembered is the last list's "items" and their "digests", line by line. (No digest is an empty line, or begins with
+# "late".)
 only_new_items() { # NAME COMMAND... <ITEMS
   local name=$1 list=$folder/known/$1 status=0
   local late=$list/late
@@ -30,9 +31,9 @@ only_new_items() { # NAME COMMAND... <ITEMS
   [[ ! -s $late/known ]] || : >"$late/known"
 }
 
-# Writes "found", a line for each item: its digest if it is known, an empty one if it is new, "late" if it waits. From here
-# until put_together has the new digests, none is remembered: they would be those of other items. The first time nothing
-# waits, and of other lists nothing ever does: no item has so many bytes.
+# Writes "found", a line for each item: its digest if it is known, an empty one if it is new, "late" if it waits. From
+# here until put_together has the new digests, none is remembered: they would be those of other items. The first time
+# nothing waits, and of other lists nothing ever does: no item has so many bytes.
 find_known() { # <ITEMS
   local large=1000000000
   if [[ $name == ingresses && -e $folder/read/ingresses.digest ]]; then large=$large_bytes; fi
@@ -56,8 +57,8 @@ find_known() { # <ITEMS
   [[ ! -s $list/large-items.new && ! -s $list/large-items ]] || mv -T "$list/large-items.new" "$list/large-items"
 }
 
-# Prints the digest of each item, and remembers them. Fails unless each new item has got one; or, if only HOW_MANY of the
-# new digests are whole, remembers those. (An `exit` with status 0 would hide from gawk that the disk is full.)
+# Prints the digest of each item, and remembers them. Fails unless each new item has got one; or, if only HOW_MANY of
+# the new digests are whole, remembers those. (An `exit` with status 0 would hide from gawk that the disk is full.)
 put_together() { # [HOW_MANY]
   awk -v new="$list/new-digests" -v whole="${1-}" -v digests="$list/digests.new" '
     BEGIN { printf "" >digests }
@@ -93,8 +94,8 @@ let_large_ones_wait() { # COMMAND...
   mv -T "$list/found.new" "$list/found"
 }
 
-# One at a time: what is new meanwhile gets the next turn. (When know_classes removes the folder, what is written here is
-# gone as well. Without "waiting", jq is none that the loop has prepared.)
+# One at a time: what is new meanwhile gets the next turn. (When know_classes removes the folder, what is written here
+# is gone as well. Without "waiting", jq is none that the loop has prepared.)
 digest_late() { # COMMAND...
   local status=0 waiting=''
   cd "$late"
@@ -158,8 +159,8 @@ finished() { # ITEMS DIGESTS
   paste <(head -n "$number" "$1") <(head -n "$number" "$2")
 }
 
-# For a short list, all that takes longer than it saves. Long is a list of many Ingresses, or with one that has thousands
-# of hosts. (At the end of the file, read fails. What is digested only once is not remembered.)
+# For a short list, all that takes longer than it saves. Long is a list of many Ingresses, or with one that has
+# thousands of hosts. (At the end of the file, read fails. What is digested only once is not remembered.)
 is_long() {
   local start
   read -r -N "$large_bytes" start <"$folder/new/$name"

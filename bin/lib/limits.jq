@@ -3,7 +3,8 @@
 # Hosts, paths and endpoints cost everybody something: time in each pass, memory in nginx, time at each reload. And
 # nginx tries wildcard hosts one by one for each request that no exact host is for. So what one namespace can cost has
 # limits. limits.json has them; the setting LIMITS changes some: "namespace_hosts=20000 ingress_paths=10000".
-# What exceeds a limit is not served, and is a problem; the oldest Ingresses count first. (jq 1.6 wants `import` after `include`.)
+# What exceeds a limit is not served, and is a problem; the oldest Ingresses count first.
+# (jq 1.6 wants `import` after `include`.)
 include "ownership";
 include "shut";
 import "limits" as $table;
@@ -43,8 +44,9 @@ def within_limits($limits):
 
 # --- one namespace
 
-# input: digest of an Ingress with annotations / output: how many more locations these ask for in each host: for whom nginx asks,
-# for copies, and for pages of errors, which are one, and one for each code of nginx's own (before_pods in errors.jq)
+# input:  digest of an Ingress with annotations
+# output: how many more locations these ask for in each host: for whom nginx asks, for copies, and for pages of errors,
+#         which are one, and one for each code of nginx's own (before_pods in errors.jq)
 def more_locations:
   .options.set
   | ([.["auth-url", "mirror-target"] | values] | length)
@@ -71,7 +73,8 @@ def size:
 def exceeded($limits):
   first((to_entries[] | select(.value > $limits["namespace_\(.key)"]).key), null);
 
-# input: [digest of an Ingress of one namespace, the oldest first] / output: {problem, ingress} for each with which they exceed a limit
+# input:  [digest of an Ingress of one namespace, the oldest first]
+# output: {problem, ingress} for each with which they exceed a limit
 def beyond_limits($limits):
   foreach .[] as $ingress ({};
     .used as $used
@@ -96,8 +99,9 @@ def within_namespace_limits($limits):
       | $problems[], (.[] | select($is_beyond[.ingress] | not))
     end;
 
-# input: what by_service says (route.jq) / output: {"namespace/name of a Service": how many endpoints each of its upstreams may
-# have}, for the Services of namespaces that have too many; $slices: {"namespace/name of a Service": [digest of an EndpointSlice]}
+# input:  what by_service says (route.jq)
+# output: {"namespace/name of a Service": how many endpoints each of its upstreams may have}, for the Services of
+#         namespaces that have too many; $slices: {"namespace/name of a Service": [digest of an EndpointSlice]}
 #
 # A Service has an upstream for each of its ports, and for what annotations ask of its pods: so a few objects could come
 # to millions of lines. An endpoint that is found by a hash costs nginx as much as five others, in memory and time.
@@ -115,7 +119,8 @@ def endpoint_limits($slices; $limits):
 
 # --- problems
 
-# input: [problem {ingress, reason, message}, sorted] / output: the same, but not many of one Ingress, or of one namespace's other objects
+# input:  [problem {ingress, reason, message}, sorted]
+# output: the same, but not many of one Ingress, or of one namespace's other objects
 #
 # An Ingress with 5,000 mistakes must not hide what is said of others. Why an Ingress is closed comes first.
 def not_too_many_problems($limits):

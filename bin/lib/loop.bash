@@ -42,8 +42,8 @@ wait_for_ring() {
 
 # --- namespaces that change something all the time
 
-# A namespace that causes reloads without end has to wait, so that it cuts nobody's connections. hold-back decides which. It
-# is asked only while some namespace owes too much, which is until restless_until.
+# A namespace that causes reloads without end has to wait, so that it cuts nobody's connections. hold-back decides
+# which. It is asked only while some namespace owes too much, which is until restless_until.
 hold_back_the_restless() {
   [[ ! -e $next/accounts.new ]] || rm "$next/accounts.new" # of a pass that failed
   if ((now >= restless_until)) || ! is_new snapshot; then return; fi
@@ -58,8 +58,8 @@ keep_accounts() {
   if ((now < restless_until)) && [[ $POLL_SECONDS != 0.* ]]; then pause=1; fi
 }
 
-# The new accounts include all that is live now: so "charged", the snapshot up to which everybody has been charged, becomes
-# a second name of live/snapshot (which is replaced as a whole, never written to).
+# The new accounts include all that is live now: so "charged", the snapshot up to which everybody has been charged,
+# becomes a second name of live/snapshot (which is replaced as a whole, never written to).
 take_accounts() {
   mv -T "$next/accounts.new" "$next/accounts"
   read_accounts
@@ -79,8 +79,8 @@ read_accounts() {
   done < <(jq -r -L "$bin/lib" 'include "accounts"; times' "$next/accounts")
 }
 
-# reloads_paid is when all reloads are paid. Nobody asks who causes them before 10 are unpaid: for an ordinary cluster this
-# costs nothing. And nobody waits for the question: it is asked when the change is live.
+# reloads_paid is when all reloads are paid. Nobody asks who causes them before 10 are unpaid: for an ordinary cluster
+# this costs nothing. And nobody waits for the question: it is asked when the change is live.
 count_reload() {
   reloads=$((reloads + 1))
   reloads_paid=$(((reloads_paid > now ? reloads_paid : now) + reload_cost))
@@ -174,8 +174,8 @@ stay_in_step() {
   [[ $status == 0 ]] || pause=1 again=yes # apply may have gone back to an older file: so the next pass makes the wanted one again
 }
 
-# Soon after a reload, and again while there is something to prune. (Each key of a Secret has a "-" in its name, default.pem
-# has none.)
+# Soon after a reload, and again while there is something to prune. (Each key of a Secret has a "-" in its name,
+# default.pem has none.)
 prune_keys() {
   [[ -n $prune_at ]] && ((now >= prune_at)) || return 0
   ! compgen -G "$STATE_DIR/keys/*-*" >/dev/null || "$bin/prune-keys" || return 0 # and again in the next pass

@@ -21,11 +21,12 @@ def is_headers: IN("answer-headers", "question-headers");
 # input: "namespace/name" of a ConfigMap / output: its name here
 def as_config_map: sub("/"; "/configmaps/");
 
-# input, output: the same for a ConfigMap, which is never another namespace's: whoever names it gets to read what is in it
+# input, output: the same for a ConfigMap, which is never another namespace's: whoever names it may read what is in it
 def named_config_map($of):
   named($of) | select(startswith("\($of)/")) | as_config_map;
 
-# input: the annotations of an Ingress of namespace $of, {name: value} / output: {secret: "namespace/name", use}, one for each use
+# input:  the annotations of an Ingress of namespace $of, {name: value}
+# output: {secret: "namespace/name", use}, one for each use
 #
 #   auth-file, auth-map  passwords: in one file, or one for each user
 #   ca                   certificates of authorities, perhaps with lists of what they have revoked
@@ -40,11 +41,13 @@ def uses($of):
 # input: the file of an authority / output: whether it has such a list: then nginx must look at it
 def has_revoked: endswith(".crl.ca.pem");
 
-# input: {certificate: "namespace/name", use} / output: its key; a pair has none but the name, since Secrets for spec.tls are pairs
+# input:  {certificate: "namespace/name", use}
+# output: its key; a pair has none but the name, since Secrets for spec.tls are pairs
 def key_of_use: if (.use // "pair") == "pair" then .certificate else "\(.use) \(.certificate)" end;
 
-# input: what an annotation of an Ingress of namespace $of names / output: the line of the snapshot about it, {file, ...}; or
-# {reason, message}, where the message names the Secret. For headers, it is a ConfigMap, and the line is {headers, ...}
+# input:  what an annotation of an Ingress of namespace $of names
+# output: the line of the snapshot about it, {file, ...}; or {reason, message}, where the message names the Secret. For
+#         headers, it is a ConfigMap, and the line is {headers, ...}
 def secret($use; $of; $secrets):
   . as $text
   | (if $use | is_headers then {kind: "ConfigMap", key: [named_config_map($of)][0]} else {kind: "Secret", key: [named($of)][0]} end) as {$kind, $key}

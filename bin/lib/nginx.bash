@@ -57,7 +57,7 @@ find_half_of_memory() {
   echo "$((limit / 2048 + 100000))"
 }
 
-# Sets limit and used: how many bytes of memory the container may have, and has (cgroup v2, or v1). A limit may be "max".
+# Sets limit, which may be "max", and used: how many bytes of memory the container may have, and has (cgroup v2 or v1).
 read_memory() {
   { read -r limit <"$cgroup/memory.max" && read -r used <"$cgroup/memory.current"; } 2>/dev/null ||
     { read -r limit <"$cgroup/memory/memory.limit_in_bytes" && read -r used <"$cgroup/memory/memory.usage_in_bytes"; } 2>/dev/null ||

@@ -15,7 +15,8 @@ include "allow";
 # input: "namespace/name", or null / output: the namespace, or null. (split takes jq a quarter of what index does.)
 def namespace: . // "" | split("/")[0];
 
-# input: {host, owner, claims, wildcard} / output: {"namespace": true, ...} with which the Ingresses of the owner share the host
+# input:  {host, owner, claims, wildcard}
+# output: {"namespace": true, ...} with which the Ingresses of the owner share the host
 def shares:
   .owner as $owner
   | [(.claims, .wildcard)[]? | select(.share and (.ingress | namespace) == $owner) | {(.ingress): .share}]
@@ -24,8 +25,9 @@ def shares:
 # input: what `shares` says / output: whether that namespace is among them
 def shares_with($other): .[$other] or .["*"];
 
-# input: {host, owner, claims, wildcard} / output: the same with the claims that count, and a problem for each Ingress with
-# others; $first is the claim that made it the owner's host
+# input:  {host, owner, claims, wildcard}
+# output: the same with the claims that count, and a problem for each Ingress with others; $first is the claim that made
+#         it the owner's host
 def without_strangers($first):
   . as {$host, $owner}
   | shares as $shares
@@ -54,7 +56,8 @@ def with_owners($mode; $ingresses):
             end
         end );
 
-# input: [claim, the oldest Ingress first] / output: {host: the namespace whose it is}, for features: who is a guest there
+# input:  [claim, the oldest Ingress first]
+# output: {host: the namespace whose it is}, for features: who is a guest there
 def owners($mode):
   (reduce (to_entries[] | select(.value.ingress and .value.host != "")) as {$key, $value} ({};
      .[$value.host] //= {number: $key, namespace: ($value.ingress | namespace)})) as $first

@@ -1,7 +1,7 @@
 # The passwords in a Secret: what auth-secret names.
 #
-# nginx compares them in its workers, so a hash that takes long would hold up everybody's requests: only those are let in
-# that take a tenth of a second at most. Nobody but nginx gets to see them; a problem never has a part of a line.
+# nginx compares them in its workers, so a hash that takes long would hold up everybody's requests: only those are let
+# in that take a tenth of a second at most. Nobody but nginx gets to see them; a problem never has a part of a line.
 
 def most_users: 1000;
 def most_bytes: 131072;
@@ -16,7 +16,8 @@ def is_cheap_hash:
 # input: the name of a user / output: whether it is let in
 def is_user: test("\\A[^:,#\\x00-\\x20\\x7f][^:,\\x00-\\x1f\\x7f]{0,127}\\z");
 
-# input: a line of an htpasswd file / output: {user, hash}; nothing for a comment or an empty line. What follows a second colon is a comment.
+# input:  a line of an htpasswd file
+# output: {user, hash}; nothing for a comment or an empty line. What follows a second colon is a comment.
 def entry:
   select(test("\\A\\s*(?:#|\\z)") | not)
   | rtrimstr("\r") | split(":") | {user: .[0], hash: (.[1] // null)};
@@ -33,7 +34,8 @@ def htpasswd:
   else {text: (map(select(.hash != "") | "\(.user):\(.hash)") | join(","))}
   end;
 
-# input: text in base64 / output: the hash in it, without white space at its end, which takes long to look for in long text; that is no hash
+# input:  text in base64
+# output: the hash in it, without white space at its end, which takes long to look for in long text; that is no hash
 def value_as_hash: if length > 400 then . else @base64d | sub("\\s+\\z"; "") end;
 
 # input: a Secret / output: the same of its passwords

@@ -1,7 +1,7 @@
 # prepared - jq for the loop, started before there is anything to do
 #
-# jq takes some 20 ms to read the programs of the Ingresses' digest, and again those of route: beside few Ingresses, most
-# of what these steps take. So when a pass has used one, the loop starts it again, for the next change. It waits at
+# jq takes some 20 ms to read the programs of the Ingresses' digest, and again those of route: beside few Ingresses,
+# most of what these steps take. So when a pass has used one, the loop starts it again, for the next change. It waits at
 # once: jq opens its input, here a FIFO, when it has read its programs.
 #
 # The steps call `jq` as they do anywhere. In the loop it is this function, which takes the one that waits if it was
@@ -11,7 +11,8 @@
 # Files in $next/prepared, for each NAME.jq that is prepared: NAME.arguments; NAME.in, the FIFO; NAME.waits, which
 # says yes while the one that waits can be used; when it has ended, NAME.status and NAME.errors.
 #
-# shellcheck shell=bash disable=SC2154 # next is the loop's, step_cpu_seconds is loop.bash's, half_of_memory nginx.bash's
+# next is the loop's, step_cpu_seconds is loop.bash's, half_of_memory nginx.bash's
+# shellcheck shell=bash disable=SC2154
 
 jq() { # ARGUMENT...
   local name

@@ -7,9 +7,9 @@ include "allow";
 #         $found: [{"namespace/name of an Ingress": {digest, message}}, ...]: those that are left out already
 # output: numbers: how many lines belong to 0, to 0 and 1, to 0 to 2; then the lines, without those that are left out
 #           0  no Ingresses
-#           1  Ingresses that are live as they are now: they have passed nginx's test before, so others are probably guilty
+#           1  Ingresses that are live as they are now: they passed nginx's test before, so others are probably guilty
 #           2  new ones, or with something new
-#           3  such as these of a namespace that has one which is left out: they may be many, and others must not wait for them
+#           3  such as these of a namespace that has one which is left out: they may be many; nobody must wait for them
 #         In each group, the oldest Ingress comes first.
 def in_order($live; $model; $found):
   ($found | add // {}) as $found

@@ -1,7 +1,8 @@
 # Which addresses of EndpointSlices nginx never calls: the controller's own, or it would ask itself. (Those outside of
 # ENDPOINT_CIDRS are not even in the snapshot, see cidrs.jq.)
 
-# input: an EndpointSlice / output: {of_controllers: true} if its Service is the controller's: this pod is in it; else {}
+# input:  an EndpointSlice
+# output: {of_controllers: true} if its Service is the controller's: this pod is in it; else {}
 #
 # That Service has the addresses of all replicas, so that all of them decide alike.
 def of_controllers($namespace; $pod):
@@ -9,7 +10,8 @@ def of_controllers($namespace; $pod):
   else {}
   end;
 
-# input: the digest of an EndpointSlice / output: it without its addresses for which is_refused, and a problem if there are any
+# input:  the digest of an EndpointSlice
+# output: it without its addresses for which is_refused, and a problem if there are any
 def without(is_refused; $why):
   [.ready[], .ending[] | select(is_refused)] as $refused
   | if $refused == [] then .
@@ -21,9 +23,9 @@ def without(is_refused; $why):
 
 # input: [digest of an EndpointSlice] / output: each, without addresses of the controller; and problems
 #
-# On a node's own network, others may listen at a controller's address, too: so it is refused only in EndpointSlices with
-# a port where the controller listens. An IPv6 address can be spelled in several ways: what gets past here ends with a 400
-# (answers.conf.template), or with a 403 on the admin port.
+# On a node's own network, others may listen at a controller's address, too: so it is refused only in EndpointSlices
+# with a port where the controller listens. An IPv6 address can be spelled in several ways: what gets past here ends
+# with a 400 (answers.conf.template), or with a 403 on the admin port.
 def reachable:
   [$ENV.HTTP_PORT, $ENV.HTTPS_PORT, $ENV.ADMIN_PORT | tonumber] as $own_ports
   | [.[] | select(.of_controllers) | (.ready + .ending)[]?] as $of_controllers

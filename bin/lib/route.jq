@@ -4,7 +4,7 @@
 #         (ingresses.jq, services.jq and endpointslices.jq say what is in them), {terminating: "namespace"}, the
 #         {certificate: "namespace/name", ...} that secrets.jq lists, {problem}; and last {whole: true}
 # $ENV:   HTTP_PORT, HTTPS_PORT, ADMIN_PORT; features also HOST_OWNERSHIP and SHARED_NAMESPACES
-# args:   $quarantine: [{"namespace/name of an Ingress": {digest, message, without_hosts}, ...}]: those that nginx rejects
+# args:   $quarantine: [{"namespace/name of an Ingress": {digest, message, without_hosts}, ...}], which nginx rejects
 #         $default_secret: "namespace/name" of the Secret for hosts without a certificate, or ""
 #         $ownership, $limits, $shared: HOST_OWNERSHIP (ownership.jq), LIMITS (limits.jq) and SHARED_NAMESPACES
 # output: {
@@ -28,14 +28,14 @@
 #
 # Read it from the end. What an Ingress asks for goes through four stages:
 #
-#   claim     {ingress, host, path, pathType, service, port, ...}         an Ingress asks for this
-#   answered  {..., upstream, port: PORT} or {..., status, reason, message}     this Service answers, or we do; from here on,
-#             port is {port, name} of the Service, until `location` makes a number of it again
+#   claim     {ingress, host, path, pathType, service, port, ...}              an Ingress asks for this
+#   answered  {..., upstream, port: PORT} or {..., status, reason, message}    this Service answers, or we do; from here
+#             on, port is {port, name} of the Service, until `location` makes a number of it again
 #   winner    an answered claim that counts for its host (ownership.jq), and has host, path and type to itself
 #   location  what the model shows of a winner; if its Service has no pod that serves, we answer
 #
-# and at each stage it may become a problem: {ingress, reason, message}. The certificates go a way of their own (tls.jq).
-# (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
+# and at each stage it may become a problem: {ingress, reason, message}. The certificates go a way of their own
+# (tls.jq). (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
 include "tls"; # known_secrets, certificates, default_certificate, redirected_with_tls
 include "limits"; # limits, within_namespace_limits, endpoint_limits, not_too_many_problems
 include "shut"; # served
@@ -97,7 +97,8 @@ def answered($services):
 
 # --- 3. winner
 
-# input: [answered claim of one host, path and type, the oldest Ingress first] / output: the first, and a problem for each other
+# input:  [answered claim of one host, path and type, the oldest Ingress first]
+# output: the first, and a problem for each other
 def first_wins:
   .[0] as $winner
   | $winner,
@@ -109,8 +110,8 @@ def first_wins:
 
 # input: [answered claim of one host, the oldest Ingress first] / output: its winners in match order, and problems
 #
-# If several paths match, the longest decides; of two equal ones, Exact does. (nginx looks for these itself, but it tries
-# regular expressions in this order.)
+# If several paths match, the longest decides; of two equal ones, Exact does. (nginx looks for these itself, but it
+# tries regular expressions in this order.)
 # A request that no path of its host matches goes to the default backend of the oldest Ingress that names this host and
 # has one; never to another host's rules. (Prefix / matches all.)
 # (group_by keeps the order within a group, so the oldest stays first; and sorts
@@ -130,7 +131,8 @@ def winners:
 # input: [digest of an EndpointSlice] of one Service / output: {"name of a port": [those that have it], ...}
 def by_port: reduce .[] as $slice ({}; .[$slice.ports // {} | keys[]] += [$slice]);
 
-# input: [digest of an EndpointSlice] of one Service / output: ["address:port", ...] of the port of that name, at most one more than $most
+# input:  [digest of an EndpointSlice] of one Service
+# output: ["address:port", ...] of the port of that name, at most one more than $most
 #
 # The slice's port of the same name has the pods' port: a Service's targetPort may be a name that means another number
 # in each pod, and so in each slice.
@@ -185,8 +187,8 @@ def location($ready):
 
 # --- all of it
 #
-# At a first reading, skip limits, quarantine, features, owners, redirects, `reachable` and `served`; and the fields `also`,
-# `balance`, `cut`, `others`, `protections` and `share`. What remains is:
+# At a first reading, skip limits, quarantine, features, owners, redirects, `reachable` and `served`; and the fields
+# `also`, `balance`, `cut`, `others`, `protections` and `share`. What remains is:
 # [Ingresses | claims | answered($services)] | group_by(.host)[] | winners | location($ready)
 
 # what the snapshot says

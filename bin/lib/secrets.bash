@@ -4,7 +4,8 @@
 # So the Secrets are looked at when an Ingress names one that was not read yet, and every 5 s; more rarely if that would
 # take more than a sixth of a CPU, since anybody may have a hundred large ones that no Ingress names.
 #
-# shellcheck shell=bash disable=SC2154 # folder and use_proxy are fetch's, names_secret and names_config_map are api.bash's
+# folder and use_proxy are fetch's, names_secret and names_config_map are api.bash's
+# shellcheck shell=bash disable=SC2154
 
 # A new digest of the Ingresses may name other Secrets or ConfigMaps. The file is empty if none of them names one.
 note_wanted_secrets() {
@@ -72,8 +73,8 @@ look_is_due() {
 }
 
 # Starts `certificates` beside the passes. A pass that needs to know waits for it, but not for long: a certificate that
-# comes late gets a later pass. Until nothing is unread, none waits again: who names a hundred Secrets would hold up each
-# pass. The pipe ends when it does; nothing comes. (read's status is above 128 when the time is over.)
+# comes late gets a later pass. Until nothing is unread, none waits again: who names a hundred Secrets would hold up
+# each pass. The pipe ends when it does; nothing comes. (read's status is above 128 when the time is over.)
 look() {
   local beside
   printf '%s\n' "$now" >"$folder/looked"
@@ -96,8 +97,8 @@ patience() {
   if [[ -z $use_proxy ]]; then echo 600; elif [[ -e $STATE_DIR/live/snapshot ]]; then echo 0.5; else echo 30; fi
 }
 
-# While there are not enough CPUs, the passes come first, but not by much (nice): an Ingress may be closed until its Secret has
-# been read. Status 3: another one is at it.
+# While there are not enough CPUs, the passes come first, but not by much (nice): an Ingress may be closed until its
+# Secret has been read. Status 3: another one is at it.
 run_certificates() {
   local said status=0
   said=$(nice -n 5 "$bin/certificates" "$folder/read/ingresses.digest" 2>&1) || status=$?

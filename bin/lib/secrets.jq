@@ -1,25 +1,28 @@
-# The Secrets and ConfigMaps that our Ingresses name, in spec.tls and in annotations: which to look at, and what fetch says
-# of each. A ConfigMap is treated as a Secret here, with the name that named.jq gives it.
+# The Secrets and ConfigMaps that our Ingresses name, in spec.tls and in annotations: which to look at, and what fetch
+# says of each. A ConfigMap is treated as a Secret here, with the name that named.jq gives it.
 #
-# input:  lines (jq -n -R); if $print is "pairs": the items of a SecretList, one on each line; or Secrets with their names
-#         otherwise lines that "pairs" has printed after the word "found"
-# args:   $print: "pairs", "others", "settled" or "list"; $asked: "named" if before each Secret there is its name, "namespace/name "
+# input:  lines (jq -n -R); if $print is "pairs": the items of a SecretList, one on each line; or Secrets with their
+#         names; otherwise lines that "pairs" has printed after the word "found"
+# args:   $print: "pairs", "others", "settled" or "list"
+#         $asked: "named" if before each Secret there is its name, "namespace/name "
 #         $claims: the digest of the Ingresses; $default: a Secret that is wanted too; $namespace: the only one, or ""
 #         $found: what was found so far (lines); $facts: [what is known of the key pairs] (keypairs.jq)
 #         $times: lines "SECONDS NAMESPACE/NAME", when Secrets were last asked for by name; $began: when this look began
 #         $files: the names of the key files that are there; $now: the time, as the facts have it
-# output: "pairs":  "found {certificate: "namespace/name", use, id, size}" for each use of a Secret that is wanted (named.jq;
-#                   without "use": as a pair; "*": as anything); instead of id and size, {reason, message} if it cannot be used,
-#                   or {missing: true}. The id is the name of its file; of a ConfigMap, there are {headers} and no file;
-#                   "pair NUMBER ID TEXT" if that is to be examined, "restore 0 ID TEXT" if it need not be, and is not there.
-#                   In the text, commas are the ends of lines; "more" if there are too many for one round
+# output: "pairs":  "found {certificate: "namespace/name", use, id, size}" for each use of a Secret that is wanted
+#                   (named.jq; without "use": as a pair; "*": as anything); instead of id and size, {reason, message} if
+#                   it cannot be used, or {missing: true}. The id is the name of its file; a ConfigMap has {headers} and
+#                   no file;
+#                   "pair NUMBER ID TEXT" if that is to be examined, "restore 0 ID TEXT" if it need not be, and is not
+#                   there; in the text, commas are the ends of lines;
+#                   "more" if there are too many for one round
 #         "others": what to do about the wanted Secrets that were not found: "ask NAMESPACE/NAME" reads one by its name,
 #                   "asked SECONDS NAMESPACE/NAME" and "found ..." are what is known of one that was asked not long ago;
 #                   "more" if there are too many for one round
 #         "settled": the same lines, but of a Secret whose new key pair was not examined yet that of before
 #         "list":   "NUMBER TIME": how many of the Secrets have not been read yet, and until when the list is valid;
-#                   then a line for each: {certificate, use, file, algorithm, names, notAfter}, or {certificate, use, reason,
-#                   message}; of a ConfigMap, {certificate, use, headers}
+#                   then a line for each: {certificate, use, file, algorithm, names, notAfter}, or {certificate, use,
+#                   reason, message}; of a ConfigMap, {certificate, use, headers}
 include "passwords";
 include "named";
 include "config-maps";
@@ -42,7 +45,7 @@ def largest_namespace: 16000000;
 # What is written before it is examined.
 def pairs_a_round: 50;
 
-# How many are asked for in a round, and how often: one that serves at each look, because its passwords may have changed.
+# How many are asked for in a round, and how often: one that serves at each look, as its passwords may have changed.
 def missing_a_round: 50;
 def serving_a_round: 100;
 def seconds_before_asked_again: 4;
@@ -169,7 +172,8 @@ def for_each_use($wanted; value):
   | $wanted[$certificate][]? as $use
   | {$certificate} + if $use == "pair" then {} else {$use} end + ($use | value);
 
-# input: {name, line} of a Secret / output: {certificate, use, id, size, text}, or {certificate, use, reason, message}; nothing if nobody wants it
+# input:  {name, line} of a Secret
+# output: {certificate, use, id, size, text}, or {certificate, use, reason, message}; nothing if nobody wants it
 def looked_at($wanted):
   .name as $name
   | .line as $line

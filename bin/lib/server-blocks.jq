@@ -1,9 +1,9 @@
-# What nginx needs besides a server for each host and locations for its paths: to save memory, and against redirects of its own.
+# What nginx needs besides servers for hosts and locations for paths: to save memory, and against redirects of its own.
 include "quoting"; # string
 
 # input: [server] / output: the same with .hosts; those that differ in nothing but the host are one
 #
-# nginx needs some 40 KiB for a server, twice during a reload, and an Ingress may have a thousand hosts for the same paths.
+# nginx needs some 40 KiB for a server, twice during a reload, and an Ingress may have a thousand hosts for one path.
 def merged:
   def content: if .others or .host == "" or (.host | startswith("*.")) then .host else delpaths([["host"]]) | tojson end;
   [ group_by(.locations[0].ingress)[]
@@ -15,8 +15,9 @@ def path_and_above:
   . as $path
   | $path, (indices("/") | reverse[] | select(. > 0) | $path[:.]), "/"; # no join, which takes long for many elements
 
-# input: [location] of a server / output: blocks for /foo where only /foo/ is a path; $exact is {"path": true} for its Exact
-# paths, and `answer` gives the directives of a location
+# input:  [location] of a server
+# output: blocks for /foo where only /foo/ is a path; $exact is {"path": true} for its Exact paths, and `answer` gives
+#         the directives of a location
 #
 # nginx would redirect /foo to /foo/ of its own accord (see "location" in the documentation of
 # ngx_http_core_module). So /foo has a block of its own, with the answer of the next path above it.

@@ -3,7 +3,8 @@
 # input:  the items of a ServiceList, one on each line (jq -n -R)
 # output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT}, names: {"web": PORT}},
 #         addresses: [clusterIPs, for annotations with a URL]}
-#         with PORT {port: number, name}, and protocol if that is not TCP; or {service, external: true} for an ExternalName
+#         with PORT {port: number, name}, and protocol if that is not TCP;
+#         or {service, external: true} for an ExternalName
 include "items"; # key, each_item
 
 # input: a ServicePort / output: what counts of it; without a protocol, it is TCP
@@ -11,7 +12,7 @@ def port: {port, name: (.name // "")} + if (.protocol // "TCP") == "TCP" then {}
 
 # input: [PORT] / output: {numbers, names}
 #
-# A Service may have one number for TCP and for UDP. TCP is meant then, so it comes last: of equal keys, `add` keeps the last.
+# A Service may have one number for TCP and UDP. TCP is meant then, so it comes last: of equal keys, `add` keeps that.
 def ports:
   map(select(.protocol)) + map(select(.protocol | not))
   | {numbers: (map({"\(.port)": .}) | add // {}), names: (map(select(.name != "") | {(.name): .}) | add // {})};

@@ -1,12 +1,12 @@
-# What an Ingress protects stays shut while the Ingress is not served: nginx rejects it (quarantine), the path is refused,
-# or it is beyond a limit.
+# What an Ingress protects stays shut while the Ingress is not served: nginx rejects it (quarantine), the path is
+# refused, or it is beyond a limit.
 #
 # Such a claim is a shut place: of the same host and namespace, before the same pods perhaps, what would answer there is
-# closed. (What is of another namespace has other pods.) And where nothing else is left of a host, an error answers for it:
-# neither a wildcard nor rules without a host, which may be somebody else's, get requests for a host that has rules.
+# closed. (What is of another namespace has other pods.) And where nothing else is left of a host, an error answers for
+# it: neither a wildcard nor rules without a host, which may be somebody else's, get requests for a host that has rules.
 #
-#   pathType Refused   the path is the one that is refused; with "/" at its end, all that is certain of it: anything below
-#                      could be meant (ingresses.jq)
+#   pathType Refused   the path is the one that is refused; with "/" at its end, all that is certain of it: anything
+#                      below could be meant (ingresses.jq)
 #   beyond: true       the claim's Ingress is beyond a limit (limits.jq)
 include "ownership";
 include "allow";
@@ -32,8 +32,9 @@ def certain($expression):
 # input: what its annotations ask for (annotations.jq) / output: whether it protects its paths
 def protects: (.protections // []) != [] or .closed != null;
 
-# input: an Ingress; $all are its claims, and problems / output: the claims that count: for a path that is refused only if
-# the Ingress $protects it. Where it has too many paths (.excess), any could be among those that are left out.
+# input:  an Ingress; $all are its claims, and problems
+# output: the claims that count: for a path that is refused only if the Ingress $protects it. Where it has too many
+#         paths (.excess), any could be among those that are left out.
 def counting($all; $protects):
   .excess as $excess
   | [$all[] | select(.host and .pathType != "Refused")]
@@ -91,7 +92,8 @@ def why:
 def shut($why):
   del(.upstream, .service, .port, .also) + {status: 503, reason: "ProtectionNotAvailable", message: "closed \($why)"};
 
-# input: a claim / output: the same; closed if it would answer at one of these places. Its own Ingress protects it as the place.
+# input:  a claim
+# output: the same; closed if it would answer at one of these places. Its own Ingress protects it as the place.
 def shut_at($places):
   . as $claim
   | if .ingress == null or (.pathType == "Default" and .upstream == null and .status == null) then .
@@ -117,7 +119,8 @@ def without_shut($is_quarantined):
 
 # --- all hosts
 
-# input: [{host, ingress}, of each host of one namespace of which nothing is left] / output: a claim for them all: an error
+# input:  [{host, ingress}, of each host of one namespace of which nothing is left]
+# output: a claim for them all: an error
 #
 # They are in one server of nginx, and not in its hash of names, because that may be what nginx rejects.
 def all_shut:

@@ -1,13 +1,14 @@
 # Which certificate a client gets. The host that the client names in the TLS handshake
 # (SNI) decides that; the Host of its request decides the route.
 #
-# A host's certificate comes only from the namespace that the host belongs to (ownership.jq): another's would be shown to
-# its clients, or the other way round, its own would vouch for another's pods.
+# A host's certificate comes only from the namespace that the host belongs to (ownership.jq): another's would be shown
+# to its clients, or the other way round, its own would vouch for another's pods.
 include "ownership";
 include "allow";
 
-# input: [line of the snapshot] / output: {"namespace/name": what a Secret is worth, with names: {name: true}}; with other
-# uses than a key pair's, the key is "USE namespace/name" (secrets.jq)
+# input:  [line of the snapshot]
+# output: {"namespace/name": what a Secret is worth, with names: {name: true}}; with other uses than a key pair's, the
+#         key is "USE namespace/name" (secrets.jq)
 def known_secrets:
   [ .[] | select(.certificate)
     | {((if .use then "\(.use) " else "" end) + .certificate): (.names |= (. // [] | map({(.): true}) | add // {}))} ]
@@ -16,14 +17,16 @@ def known_secrets:
 # input: anything / output: the problem that a certificate is not served as an Ingress says
 def tls_problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message}};
 
-# input: [digest of an Ingress] / output: {namespace: {hosts: {host: true}, wild: whether one is a wildcard}} of all spec.tls
+# input:  [digest of an Ingress]
+# output: {namespace: {hosts: {host: true}, wild: whether one is a wildcard}} of all spec.tls
 def hosts_with_tls:
   def hosts: [.tls[].hosts[]? | strings] + if any(.tls[]; (.hosts // []) == []) then [.claims[].host] else [] end;
   map(select(.tls != []) | {namespace: (.ingress | namespace), hosts: hosts}) | group_by(.namespace)
   | map({(.[0].namespace): (map(.hosts[]) | {hosts: (map({(.): true}) | add // {}), wild: any(.[]; startswith("*"))})})
   | add // {};
 
-# input: [claim]; $ingresses are the digests / output: the same; those to be redirected if their host has TLS are, or are not
+# input:  [claim]; $ingresses are the digests
+# output: the same; those to be redirected if their host has TLS are, or are not
 #
 # The spec.tls of any Ingress of the claim's own namespace counts, as in ingress-nginx.
 def redirected_with_tls($ingresses):
@@ -75,11 +78,13 @@ def wishes_of_ingress($certificates):
   | ([.claims[].host | select(. != "")] | unique) as $rule_hosts
   | .tls[] | wishes($ingress; $rule_hosts; $certificates);
 
-# input: digest of an Ingress / output: whether hosts of its spec.tls come from certificates; limits.jq counts all others
+# input:  digest of an Ingress
+# output: whether hosts of its spec.tls come from certificates; limits.jq counts all others
 def has_hosts_of_certificates: all(.claims[]; .host == "") and any(.tls[]; (.hosts // []) == []);
 
-# input: [digest of an Ingress, the oldest first] / output: the wishes and problems of all: for an Ingress, up to two for each
-# host that it may have; for all hosts of certificates, up to two for each that a namespace may have
+# input:  [digest of an Ingress, the oldest first]
+# output: the wishes and problems of all: for an Ingress, up to two for each host that it may have; for all hosts of
+#         certificates, up to two for each that a namespace may have
 #
 # Without the second limit, 5,000 entries and one certificate of 500 names would come to 2.5 million wishes.
 def all_wishes($certificates; $limits):
@@ -96,7 +101,8 @@ def all_wishes($certificates; $limits):
       else . end;
     .wishes[]);
 
-# input: [wish of one host, the oldest Ingress first] / output: {host, owner, own: {namespace: [its wish of each algorithm]}, problems}
+# input:  [wish of one host, the oldest Ingress first]
+# output: {host, owner, own: {namespace: [its wish of each algorithm]}, problems}
 #
 # There can be one certificate for each algorithm, since a client may understand one and not the other. A host without
 # a rule belongs to the owner of the wildcard that serves it, or else to the oldest wish.

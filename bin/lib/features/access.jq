@@ -1,7 +1,7 @@
 # allowlist-source-range, denylist-source-range: who may use a path, by the address of the client; deny counts first.
 #
-# `allow` and `deny` of a location would switch off those of the http block. So variables say it (network-lists.jq). With
-# satisfy: any, a password or the answer of an authentication service lets in as well (satisfy.jq).
+# `allow` and `deny` of a location would switch off those of the http block. So variables say it (network-lists.jq).
+# With satisfy: any, a password or the answer of an authentication service lets in as well (satisfy.jq).
 include "network-lists";
 
 # input: model / output: the same with these variables, and their numbers in each element of options

@@ -1,16 +1,17 @@
-# affinity: cookie. A client's requests go to one pod: the cookie has a random key, and the pod is the one that the key's
-# hash points to. So every replica finds the same pod, also after a reload. When a pod goes or comes, only the keys that
-# point to it move. With affinity-mode: persistent, none moves while its pod is there, since the cookie names the pod, too.
+# affinity: cookie. A client's requests go to one pod: the cookie has a random key, and the pod is the one that the
+# key's hash points to. So every replica finds the same pod, also after a reload. When a pod goes or comes, only the
+# keys that point to it move. With affinity-mode: persistent, none moves while its pod is there: the cookie names that.
 #
-# While a pod fails, another one answers. A cookie that names its pod then names that one, and the session stays there: so
-# session-cookie-change-on-failure needs such a cookie, too.
+# While a pod fails, another one answers. A cookie that names its pod then names that one, and the session stays there:
+# so session-cookie-change-on-failure needs such a cookie, too.
 #
 # session-cookie-name, -path, -domain, -max-age, -expires, -secure, -samesite and -conditional-samesite-none are the
 # cookie's attributes.
 #
-# Expires is a date, and no variable of nginx has one that is to come; but its `expires` writes one into a header. So for
-# a new session, nginx asks itself (`auth_request`, on the admin port) for an answer with such a header. Old browsers
-# alone need that, as Max-Age counts before it: where auth-url has the only `auth_request` of a location, there is none.
+# Expires is a date, and no variable of nginx has one that is to come; but its `expires` writes one into a header. So
+# for a new session, nginx asks itself (`auth_request`, on the admin port) for an answer with such a header. Old
+# browsers alone need that, as Max-Age counts before it: where auth-url has the only `auth_request` of a location, there
+# is none.
 include "claims";
 include "quoting";
 
@@ -48,7 +49,8 @@ def attributes:
 # input: {annotation: value} / output: in how many seconds the date of its cookie is, or null if it has none
 def seconds_of_date: if .affinity and (has("auth-url") | not) then .["session-cookie-expires"] else null end;
 
-# input: [number of seconds] / output: a server's lines: where nginx asks for these dates. (A client's path begins with "/".)
+# input:  [number of seconds]
+# output: a server's lines: where nginx asks for these dates. (A client's path begins with "/".)
 def date_locations:
   (.[] | "    location = nginx-date/\(.) { internal; if ($session_name = \"\") { return 204; } error_page 502 504 = @no_date; proxy_pass_request_headers off; proxy_pass_request_body off; proxy_set_header Host dates.invalid; proxy_connect_timeout 1s; proxy_read_timeout 1s; proxy_pass http://127.0.0.1:\($ENV.ADMIN_PORT)/\(.); }"),
   "    location @no_date { return 204; }";
@@ -86,8 +88,8 @@ def location:
 def pod_number:
   reduce explode[] as $byte ([7, 11]; [(.[0] * 257 + $byte) % 2147483629, (.[1] * 263 + $byte) % 2147483587]) | ".\(.[0])\(.[1])";
 
-# output: lines for the http block: where a session is, and the cookie that says so. $pods: [address] of those that cookies may name;
-# $dates: in how many seconds cookies may expire
+# output: lines for the http block: where a session is, and the cookie that says so. $pods: [address] of those that
+#         cookies may name; $dates: in how many seconds cookies may expire
 #
 # The browsers that take SameSite=None for Strict, or drop such a cookie: those of iOS 12 and macOS 10.14, Chromium 51
 # to 66, and UC Browser before 12.13.2 (www.chromium.org/updates/same-site/incompatible-clients).
@@ -115,7 +117,8 @@ def session_lines($pods; $dates):
   "    default \"; SameSite=None\";",
   "  }";
 
-# input: model / output: the same with the cookie of new sessions, and of those that have moved. (An answer of nginx itself has none.)
+# input:  model
+# output: the same with the cookie of new sessions, and of those that have moved. (An answer of nginx itself has none.)
 def model:
   .options as $options
   | def dates: [.[].locations[] | select(.options and .upstream) | $options[.options - 1] | seconds_of_date | values] | unique;

@@ -1,18 +1,23 @@
 # upstream-hash-by, -subset, -subset-size, load-balance, service-upstream: which of a Service's pods gets a request.
 #
-# upstream-hash-by sends all requests for which a text is the same, such as "$request_uri", to one pod; when a pod goes or
-# comes, only its share moves. With upstream-hash-by-subset: true it sends them to some of the pods, in turn: the pods are
-# divided into subsets of upstream-hash-by-subset-size, of which each has an upstream. load-balance: ewma is nginx's nearest to it, the pod with the fewest open requests.
-# service-upstream: true sends requests to the Service's own address (spec.clusterIPs) instead of those of its pods, so
-# that kube-proxy, or the proxy of a service mesh, chooses the pod. Whether it has ready pods decides all the same whether
-# they are sent at all. A headless Service has no address. With affinity, these do not count.
+# upstream-hash-by sends all requests for which a text is the same, such as "$request_uri", to one pod; when a pod goes
+# or comes, only its share moves. With upstream-hash-by-subset: true it sends them to some of the pods, in turn: the
+# pods are divided into subsets of upstream-hash-by-subset-size, of which each has an upstream. load-balance: ewma is
+# nginx's nearest to it, the pod with the fewest open requests.
+#
+# service-upstream: true sends requests to the Service's
+# own address (spec.clusterIPs) instead of those of its pods, so that kube-proxy, or the proxy of a service mesh,
+# chooses the pod. Whether it has ready pods decides all the same whether they are sent at all. A headless Service has
+# no address. With affinity, these do not count.
 #
 # proxy-next-upstream and -tries are directives of nginx, which asks each server of an upstream once. Who allows three
-# tries, and has one pod, wants it to be asked three times: so its upstream has it three times, but not more. (And not with one of these.)
+# tries, and has one pod, wants it to be asked three times: so its upstream has it three times, but not more. (And not
+# with one of these.)
 include "allow"; # is_ipv4, is_ipv6
 include "claims";
 
-# input: {annotation: value} / output: how many servers its upstream needs at least: each costs nginx memory, so not many
+# input:  {annotation: value}
+# output: how many servers its upstream needs at least: each costs nginx memory, so not many
 def tries: [.["proxy-next-upstream-tries"] // 3, 3] | min;
 
 # input: {annotation: value} / output: what the upstream needs for it, or null
@@ -74,7 +79,8 @@ def claims($context):
 # How many subsets there may be: each is an upstream of nginx with connections of its own.
 def most_subsets: 20;
 
-# input: [endpoint] / output: [endpoint] of each subset. They are of the same size: the last one has some of the first one's.
+# input:  [endpoint]
+# output: [endpoint] of each subset. They are of the same size: the last one has some of the first one's.
 def subsets($size):
   . as $endpoints
   | ([$size, (length / most_subsets | ceil)] | max) as $size
@@ -82,7 +88,8 @@ def subsets($size):
   | $endpoints[$from:$from + $size]
   | if $from == 0 then . else . + $endpoints[:$size - length] end;
 
-# input: an upstream / output: whether it is the one for TLS of two, whose name ends with the scheme (proxy-ssl.jq, AUTO_HTTP)
+# input:  an upstream
+# output: whether it is the one for TLS of two, whose name ends with the scheme (proxy-ssl.jq, AUTO_HTTP)
 def is_for_tls: .name | endswith(".https");
 
 # input: an upstream that has subsets / output: an upstream for each of them
@@ -102,7 +109,9 @@ def subset_lines:
     "    * \"\($names[0])\";",
     "  }";
 
-# input: model / output: the same with the directives of these upstreams; the type of upstream-hash-by lets in nothing that needs quoting
+# input:  model
+# output: the same with the directives of these upstreams; the type of upstream-hash-by lets in nothing that needs
+#         quoting
 #
 # With a canary (canary.jq), whose requests have a variable of their own, the text sends them to one pod.
 def model:

@@ -1,13 +1,13 @@
 # auth-type, auth-secret, auth-secret-type, auth-realm: only users with a name and a password get in.
 #
-# The hashes of the passwords are in a file, which nginx reads for each request (passwords.jq says which are let in). While
-# that file is not there, because the Secret is missing, unreadable, or not read yet, the Ingress is closed.
+# The hashes of the passwords are in a file, which nginx reads for each request (passwords.jq says which are let in).
+# While that file is not there, because the Secret is missing, unreadable, or not read yet, the Ingress is closed.
 #
-# nginx computes the hash of whatever a client sends, which takes the longer the longer that is. So what is too long for a
-# password is looked up in a file that does not exist: that is a 403.
+# nginx computes the hash of whatever a client sends, which takes the longer the longer that is. So what is too long for
+# a password is looked up in a file that does not exist: that is a 403.
 #
-# The pod does not get the password: nginx has compared it, and sends no header Authorization, unless auth-response-headers
-# has one of the authentication service (external-auth.jq).
+# The pod does not get the password: nginx has compared it, and sends no header Authorization, unless
+# auth-response-headers has one of the authentication service (external-auth.jq).
 include "claims";
 include "named";
 include "quoting";
@@ -45,7 +45,8 @@ def location:
 # input: model / output: the same with the folder of the files, and the header Authorization for the pods; that of
 # external-auth.jq has it already
 #
-# Only if a location sets $is_login (one without a ready pod does not): nginx rejects a map of a variable that it does not know.
+# Only if a location sets $is_login (one without a ready pod does not): nginx rejects a map of a variable that it does
+# not know.
 def model:
   [.servers[].locations[] | select(.users and .upstream)] as $logins
   | if $logins == [] then .

@@ -2,11 +2,12 @@
 # proxy-request-buffering, proxy-http-version, client-body-buffer-size: what nginx holds of an answer or a request.
 #
 # nginx holds data for slow senders and slow readers, and all Ingresses share its memory. So a request
-# holds at most 1 MiB of a body, and an answer at most 1 MiB in its buffers. nginx rejects sizes that do not fit together
-# (ngx_http_upstream.c: proxy_busy_buffers_size and proxy_max_temp_file_size): here they are made to fit.
+# holds at most 1 MiB of a body, and an answer at most 1 MiB in its buffers. nginx rejects sizes that do not fit
+# together (ngx_http_upstream.c: proxy_busy_buffers_size and proxy_max_temp_file_size): here they are made to fit.
 include "claims";
 
-# input: {annotation: value} / output: whether nginx takes the whole body before it asks a pod. HTTP/1.0 needs the length.
+# input:  {annotation: value}
+# output: whether nginx takes the whole body before it asks a pod. HTTP/1.0 needs the length.
 def holds_bodies: .["proxy-request-buffering"] == "on" or .["proxy-http-version"] == "1.0";
 
 # input: [answered claim] / output: the same, and a problem for each Ingress whose bodies are too great to be held
@@ -16,7 +17,8 @@ def claims($context):
       | {problem: {ingress: ., reason: "AnnotationRefused",
           message: "proxy-request-buffering: on and proxy-http-version: 1.0 have no effect: proxy-body-size is 0 or more than 1m, and that much of a body is not held here"}} ];
 
-# input: {annotation: value} / output: the directives for requests; $is_copied: their bodies, too (mirror.jq), so nginx takes the whole
+# input:  {annotation: value}
+# output: the directives for requests; $is_copied: their bodies, too (mirror.jq), so nginx takes the whole
 def request_directives($is_copied):
   (if holds_bodies or $is_copied then greatest_held_body else null end) as $body
   | if $body then

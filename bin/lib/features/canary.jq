@@ -1,19 +1,20 @@
-# canary: true. Such an Ingress gets some of the requests of another one, its main Ingress: the one of the same namespace
-# with the same host, path and type. Which requests, say in this order:
+# canary: true. Such an Ingress gets some of the requests of another one, its main Ingress: the one of the same
+# namespace with the same host, path and type. Which requests, say in this order:
 #
 #   canary-by-header   with canary-by-header-value or -pattern: those with this value; without: always and never
 #   canary-by-cookie   always and never
 #   canary-weight      so many in a hundred, or in canary-weight-total
 #
-# All else is the main Ingress's: what protects its path protects the canary too, and its annotations count. A client that
-# has a session (affinity.jq) stays where it is, unless affinity-canary-behavior is legacy. A canary without a main
-# Ingress, or without ready pods, gets nothing. So does one that asks for protection that the main Ingress does not have.
+# All else is the main Ingress's: what protects its path protects the canary too, and its annotations count. A client
+# that has a session (affinity.jq) stays where it is, unless affinity-canary-behavior is legacy. A canary without a main
+# Ingress, or without ready pods, gets nothing. So does one that asks for protection that the main Ingress has not.
 include "claims";
 include "quoting";
 
 # input: a claim / output: names of annotations that protect it, and for which it has not what $own has
 #
-# .protections are not more than ten, so with ten, all annotations count. (limit-whitelist is another name of limit-allowlist.)
+# .protections are not more than ten, so with ten, all annotations count. (limit-whitelist is another name of
+# limit-allowlist.)
 def lacking($set; $own):
   .protections // []
   | if length < 10 then map(sub("white"; "allow")) else $set | keys | map(select(startswith("canary") | not)) end
@@ -27,8 +28,9 @@ def place_name: "\(if .pathType == "Default" then "the default" else "\(.pathTyp
 
 # --- the expression of canary-by-header-pattern
 #
-# It must cost little, whoever wrote it. Its steps multiply with each repetition, and with each group of alternatives: so
-# there are no more than three of both, and no repeated groups; and it is tried on no more than 64 characters (`pattern`).
+# It must cost little, whoever wrote it. Its steps multiply with each repetition, and with each group of alternatives:
+# so there are no more than three of both, and no repeated groups; and it is tried on no more than 64 characters
+# (`pattern`).
 
 # input: a regular expression / output: whether it is one of these
 def is_cheap:
@@ -66,7 +68,8 @@ def with_canary($canaries; $context; has_pods):
         end ),
     ( $canaries[1:][] | problem("CanaryTaken"; "\(place_name) has Ingress \($canary.ingress) for its canary") );
 
-# input: [answered claim, the oldest Ingress first] / output: the same without canaries; main claims have theirs in .canary
+# input:  [answered claim, the oldest Ingress first]
+# output: the same without canaries; main claims have theirs in .canary
 def claims($context; has_pods):
   def place: [.host, .path, .pathType, own_namespace] | tojson;
   def asks: .ingress and (.problem | not) and (.service or .status);
@@ -81,7 +84,8 @@ def claims($context; has_pods):
             | problem("CanaryWithoutMain"; "no other Ingress of its namespace asks for \(place_name)") ) ]
     end;
 
-# input: [answered claim] / output: the same; a canary has an upstream of its own, of the same kind as that of its main claim
+# input:  [answered claim]
+# output: the same; a canary has an upstream of its own, of the same kind as that of its main claim
 #
 # But for what counts for the main claim alone: the address of its Service, and with "legacy" its sessions.
 def upstreams(answer):
@@ -106,7 +110,8 @@ def weight:
   | (.["canary-weight"] // 0) as $weight
   | [$weight * 10000 / $total | ceil, 10000] | min;
 
-# input: model / output: the same with the shares of requests that canaries get, and for each location the number of its canary
+# input:  model
+# output: the same with the shares of requests that canaries get, and for each location the number of its canary
 #
 # A location without annotations gets an empty set of them, so that the hook of locations is called for it.
 def model:

@@ -1,7 +1,7 @@
 # ssl-ciphers, ssl-prefer-server-ciphers: which ciphers clients of a host may use with TLS 1.2 (those of 1.3 are fixed).
 #
-# A client names the host before a cipher is chosen, so these are for a whole host: those of its oldest Ingress that asks.
-# nginx reads them only in a server with certificate lines of its own.
+# A client names the host before a cipher is chosen, so these are for a whole host: those of its oldest Ingress that
+# asks. nginx reads them only in a server with certificate lines of its own.
 include "claims";
 include "ownership"; # owners
 include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)

@@ -1,10 +1,12 @@
-# auth-tls-secret, -verify-client, -verify-depth, -error-page, -match-cn, -pass-certificate-to-upstream: only clients with
-# a certificate of an authority get in; the pod is told whose it is (ssl-client-verify, -subject-dn, -issuer-dn, -cert).
+# auth-tls-secret, -verify-client, -verify-depth, -error-page, -match-cn, -pass-certificate-to-upstream: only clients
+# with a certificate of an authority get in; the pod is told whose it is (ssl-client-verify, -subject-dn, -issuer-dn,
+# -cert).
 #
-# A client shows its certificate in the TLS handshake, so these are for a whole host, as in ingress-nginx: the oldest Ingress
-# that has them decides, of the namespace whose host it is. Paths of Ingresses without any take what it says. A younger
-# Ingress may say for its own paths which clients get in (auth-tls-verify-client: off lets in all), but not by another
-# authority: it is closed. nginx asks every client of the host for a certificate, and each location decides what it takes.
+# A client shows its certificate in the TLS handshake, so these are for a whole host, as in ingress-nginx: the oldest
+# Ingress that has them decides, of the namespace whose host it is. Paths of Ingresses without any take what it says. A
+# younger Ingress may say for its own paths which clients get in (auth-tls-verify-client: off lets in all), but not by
+# another authority: it is closed. nginx asks every client of the host for a certificate, and each location decides what
+# it takes.
 #
 # Over plain HTTP, nobody gets in. Nor does a request whose Host is not the one of its handshake: nginx answers 421, or
 # knows of no certificate.
@@ -17,7 +19,8 @@ include "quoting";
 # input: {annotation: value} / output: which clients get in: on, optional, optional_no_ca; or off
 def mode: .["auth-tls-verify-client"] // "on";
 
-# input: {annotation: value} of a claim for $host / output: {authority: FILE, depth}, {closed: why}, or {} if nothing is to be verified
+# input:  {annotation: value} of a claim for $host
+# output: {authority: FILE, depth}, {closed: why}, or {} if nothing is to be verified
 def client($of; $host; $secrets):
   .["auth-tls-secret"] as $name
   | if $name == null then
@@ -33,7 +36,8 @@ def client($of; $host; $secrets):
         end
     end;
 
-# input: [claim with .asked, the oldest Ingress first] / output: {host: what counts for it, by the oldest Ingress of its owner that asks}
+# input:  [claim with .asked, the oldest Ingress first]
+# output: {host: what counts for it, by the oldest Ingress of its owner that asks}
 #
 #   {authority, depth, ingress, options}, or if none of them has an authority, {closed: why, ingress}
 def firsts($owners; $quarantined):
@@ -43,7 +47,8 @@ def firsts($owners; $quarantined):
     end)
   | map_values(if $quarantined[.ingress] then .closed = "nginx rejects it" else . end);
 
-# input: [answered claim, the oldest Ingress first] / output: the same; .client says by which authority clients are verified
+# input:  [answered claim, the oldest Ingress first]
+# output: the same; .client says by which authority clients are verified
 def claims($context):
   owners($ENV.HOST_OWNERSHIP) as $owners
   | map(
@@ -80,8 +85,8 @@ def page_url: if startswith("/") then "\"https://$host\(harmless)\"" else string
 
 # input: a location / output: its directives
 #
-# A certificate counts for its name only if it is verified. A comma behind a backslash is part of another name (RFC 4514).
-# To look for a pattern with two repetitions takes the third power of the subject's length, so that is bounded.
+# A certificate counts for its name only if it is verified. A comma behind a backslash is part of another name (RFC
+# 4514). To look for a pattern with two repetitions takes the third power of the subject's length, so that is bounded.
 def location:
   if .client then
     (.client.set // .set) as $set
@@ -101,12 +106,13 @@ def location:
       + "set $client_certificate \(if $set["auth-tls-pass-certificate-to-upstream"] then "$ssl_client_escaped_cert" else "\"\"" end); "
   else "" end;
 
-# input: {authority: FILE, depth} / output: directives of a server that verifies clients; $numbers are those of the variables for its certificate
+# input:  {authority: FILE, depth}
+# output: directives of a server that verifies clients; $numbers are those of the variables for its certificate
 #
-# A resumed TLS session counts as verified. If the authority has changed since, that must not hold, so sessions are bound
-# to it: nginx compares, among other things, the text of ssl_certificate (see
-# ngx_ssl_session_id_context), so that names the authority's file, in a variable that is always empty: the handshake has no
-# query. Before 1.27.4, nginx would also take the session of another host; without the cache and the tickets it does not.
+# A resumed TLS session counts as verified. If the authority has changed since, that must not hold, so sessions are
+# bound to it: nginx compares, among other things, the text of ssl_certificate (see
+# ngx_ssl_session_id_context), so that names the authority's file, in a variable that is always empty: the handshake has
+# no query. Before 1.27.4, nginx would also take the session of another host, but not without cache and tickets.
 def verifying($numbers):
   "\($ENV.STATE_DIR)/keys" as $keys
   | (.authority | gsub("[^A-Za-z0-9]"; "_")) as $name

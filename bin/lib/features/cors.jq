@@ -1,5 +1,6 @@
-# enable-cors, cors-allow-origin, -methods, -headers, -credentials, cors-expose-headers, cors-max-age: which web pages may use
-# what a path answers (https://fetch.spec.whatwg.org/#http-cors-protocol). Their preflight requests are answered here: 204.
+# enable-cors, cors-allow-origin, -methods, -headers, -credentials, cors-expose-headers, cors-max-age: which web pages
+# may use what a path answers (https://fetch.spec.whatwg.org/#http-cors-protocol). Their preflight requests are answered
+# here: 204.
 #
 # The headers are set at http level, from variables that a location sets when the origin is allowed: a location with an
 # add_header of its own would lose Strict-Transport-Security. What the pod says about it is dropped, since browsers take
@@ -73,7 +74,8 @@ def directives($kind):
     + ( ["Allow-Origin", "Allow-Credentials", "Allow-Methods", "Allow-Headers", "Expose-Headers", "Max-Age" | "\($kind)_hide_header Access-Control-\(.); "] | add )
   ;
 
-# input: model / output: the same with the headers, the lists of origins, and the directives, as .cors, in each element of options
+# input:  model
+# output: the same with the headers, the lists of origins, and the directives, as .cors, in each element of options
 def model:
   ([.options[] | origins | values | select(. != ["*"])] | unique) as $lists
   | ($lists | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers

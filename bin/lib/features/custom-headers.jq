@@ -1,10 +1,10 @@
-# custom-headers, auth-proxy-set-headers: headers from a ConfigMap of the Ingress's namespace, for the client, and for the
-# authentication service. config-maps.jq says which are let in; while there are none, the Ingress is closed.
+# custom-headers, auth-proxy-set-headers: headers from a ConfigMap of the Ingress's namespace, for the client, and for
+# the authentication service. config-maps.jq says which are let in; while there are none, the Ingress is closed.
 #
 # A client gets them with each answer of these paths, also nginx's own, in the place of the pod's. They are set at http
 # level, for a location with an add_header of its own would lose all others: a location says by a number which ConfigMap
-# counts, and one map for each header knows its value. So nginx looks up each of them for everybody's answers (20 take it
-# a microsecond), and what one namespace may have of them is bounded.
+# counts, and one map for each header knows its value. So nginx looks up each of them for everybody's answers (20 take
+# it a microsecond), and what one namespace may have of them is bounded.
 include "claims";
 include "named";
 include "header-values";
@@ -64,14 +64,15 @@ def claims($context):
 
 # --- model
 
-# input: the name of a header / output: the variable of what a client says, for the questions of other Ingresses of its host;
-# "" for what it must not say, and for names that nginx does not let pass
+# input:  the name of a header
+# output: the variable of what a client says, for the questions of other Ingresses of its host; "" for what it must not
+#         say, and for names that nginx does not let pass
 def said:
   ascii_downcase | if contains("_") or is_of_other_proxies then "\"\"" else "$http_\(gsub("-"; "_"))" end;
 
 # input: {name, variable, values: [{number, text}]} of a header / output: its map, and the directive for clients
 #
-# nginx says the type of its own sentences itself, in a field of its own: so there, a Content-Type would be a second one.
+# nginx says the type of its own sentences itself, in a field of its own: a Content-Type would be a second one there.
 def header_lines($kind):
   (if $kind.use == "answer-headers" and (.name | ascii_downcase) == "content-type" then "|" else "" end) as $mark
   | "  map \(if $mark == "" then "$\($kind.field)" else "$\($kind.field)|$sent_http_content_type" end) $\(.variable) { # \(.name)",

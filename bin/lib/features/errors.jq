@@ -1,14 +1,14 @@
 # default-backend, custom-http-errors, disable-proxy-intercept-errors: a Service that answers where another one cannot.
 #
 # default-backend answers for a Service that does not exist or has no ready endpoint; with custom-http-errors, also in
-# the place of errors of these codes, the pod's or nginx's own. It is told by headers what happened, and its status counts.
-# Without default-backend, what answers is nginx with a 404, as the default backend of ingress-nginx would; but a 401 stays,
-# or nobody could log in.
+# the place of errors of these codes, the pod's or nginx's own. It is told by headers what happened, and its status
+# counts. Without default-backend, what answers is nginx with a 404, as the default backend of ingress-nginx would; but
+# a 401 stays, or nobody could log in.
 #
-# An error_page of a location replaces all of the http block, so it repeats some of them (templates/answers.conf.template):
-# those of codes that pods hardly ever answer with. Where nginx intercepts errors, it does so for each code with an
-# error_page, and the pods' other errors are to stay theirs. On the way to the default backend nginx no longer knows the
-# code, so the name of the location carries it.
+# An error_page of a location replaces all of the http block, so it repeats some of them
+# (templates/answers.conf.template): those of codes that pods hardly ever answer with. Where nginx intercepts errors, it
+# does so for each code with an error_page, and the pods' other errors are to stay theirs. On the way to the default
+# backend nginx no longer knows the code, so the name of the location carries it.
 # nginx cannot send a body twice: if a pod got it, the default backend gets none. A body not yet read goes to the
 # default backend. What becomes of a default backend that fails as well, nginx says itself (recursive_error_pages).
 include "claims";
@@ -53,11 +53,13 @@ def told: "namespace", "ingress", "service", "port";
 # output: the codes that may be nginx's own before it has asked a pod (more_locations in limits.jq counts them)
 def before_pods: 401, 403, 405, 429, 500, 503;
 
-# input: {annotation: value} / output: [code] that go to the default backend; nginx would read what is too large after all, and takes no page for 499
+# input:  {annotation: value}
+# output: [code] that go to the default backend; nginx would read what is too large after all, and takes no page for 499
 def codes: [.["custom-http-errors"] // "" | scan("[0-9]+") | tonumber | select(. != 413 and . != 499)] | unique;
 
-# input: {backend: the name of an upstream, codes} / output: a server's lines: where nginx goes with an error of the pod,
-# whose code is known by $upstream_status; and with those that may be its own
+# input:  {backend: the name of an upstream, codes}
+# output: a server's lines: where nginx goes with an error of the pod, whose code is known by $upstream_status; and with
+#         those that may be its own
 #
 # Each takes nginx some 8 kB for its blocks of settings, so there are as few as possible.
 def error_locations:
@@ -88,7 +90,8 @@ def other_errors:
   | (if .["disable-proxy-intercept-errors"] then [said_by_nginx] else [413, 414, 502, 504] end) as $said
   | "error_page \([$said[] | select(IN($codes[]) | not) | tostring] | join(" ")) /nginx-says/$upstream_name; error_page 494 =431 /nginx-says; error_page 495 496 497 =400 /nginx-says; ";
 
-# output: [what follows X- in the name of a header, the name of its variable, what pods get: the client's own; what the default backend gets]
+# output: [what follows X- in the name of a header, the name of its variable, what pods get: the client's own; what the
+#         default backend gets]
 #
 # X-Original-URI is none that a client may set (proxy-headers.conf).
 def headers:

@@ -1,16 +1,16 @@
 # auth-url and what belongs to it: a service decides about each request. nginx asks it first (`auth_request`).
 #
-#   auth-url                  whom nginx asks; see `target` for what it can be. No name is ever resolved: one that is not
-#                             known would keep nginx from starting, and a tenant could have nginx ask anybody
-#   auth-method, auth-request-redirect, auth-response-headers, auth-always-set-cookie       what it is asked, and what of
-#                             its answer reaches the pod and the client
+#   auth-url                  whom nginx asks; see `target` for what it can be. No name is ever resolved: one that is
+#                             not known would keep nginx from starting, and a tenant could have nginx ask anybody
+#   auth-method, auth-request-redirect, auth-response-headers, auth-always-set-cookie
+#                             what it is asked, and what of its answer reaches the pod and the client
 #   auth-signin, auth-signin-redirect-param                  where a client is sent that is not signed in
 #   auth-cache-key, auth-cache-duration                      answers that count again, so that the service is asked less
 #   auth-keepalive*                                          no effect
 #   auth-proxy-set-headers                                   more headers for it (custom-headers.jq)
 #
-# 2xx lets a request in, 401 and 403 do not, and after any other answer, or none, nginx answers 500. So it does where there
-# is nobody to ask.
+# 2xx lets a request in, 401 and 403 do not, and after any other answer, or none, nginx answers 500. So it does where
+# there is nobody to ask.
 #
 # nginx asks by a subrequest to a location of the same server: "nginx-asks/3", where 3 is the number of the options. A
 # client's path begins with "/", so no client gets there. It has proxy_set_header lines of its own, which is why those
@@ -49,7 +49,8 @@ def cache_key:
       end ]
   | if all(. != null) then join("") else null end;
 
-# input: "200 202 1h 30m" / output: "200 202 5400s"; nothing if it has codes, and none of them is possible. At most for a day.
+# input:  "200 202 1h 30m"
+# output: "200 202 5400s"; nothing if it has codes, and none of them is possible. At most for a day.
 def validity:
   {ms: 0.001, s: 1, m: 60, h: 3600, d: 86400, w: 604800, M: 2592000, y: 31536000} as $units
   | [scan("[^ ]+")]
@@ -64,9 +65,10 @@ def keeps: .["auth-cache-key"] // null | . != null and cache_key != null;
 # input: {annotation: value} / output: directives of the question, so that its answers are kept; $host is the server's
 #
 # An answer counts again for one path of one Ingress, the same question, and a client that shows the same: a key
-# that is too short lets nobody in with the answer for somebody else. Between the parts of the whole key are line ends, which
-# no header can have, and no URL before it is decoded; so what may be decoded comes last. (nginx compares the whole key, not
-# only its hash.) Answers with a Set-Cookie, or whose Cache-Control forbids it, are not kept, nor those with a long body.
+# that is too short lets nobody in with the answer for somebody else. Between the parts of the whole key are line ends,
+# which no header can have, and no URL before it is decoded; so what may be decoded comes last. (nginx compares the
+# whole key, not only its hash.) Answers with a Set-Cookie, or whose Cache-Control forbids it, are not kept, nor those
+# with a long body.
 def kept($host):
   if keeps | not then ""
   else
@@ -85,14 +87,16 @@ def url:
   | .host |= ascii_downcase
   | .port = if .port then .port | tonumber elif .scheme == "https" then 443 else 80 end;
 
-# input: [claim or location of a host, in the order in which they count] / output: the same by their paths, for `serving`
+# input:  [claim or location of a host, in the order in which they count]
+# output: the same by their paths, for `serving`
 def by_path:
   def of(choose): map(select(choose) | {(.path): .}) | reverse | add // {};
   {exact: of(.pathType == "Exact"), prefix: of(.pathType | IN("Prefix", "Default"))};
 
 # input: what by_path says / output: what of it serves $path, or null: Exact before Prefix, and the longest first
 #
-# Regular expressions are not asked: to try them all for each auth-url would take too long. (A rule's path has 64 elements at most.)
+# Regular expressions are not asked: to try them all for each auth-url would take too long. (A rule's path has 64
+# elements at most.)
 def serving($path):
   . as {$exact, $prefix}
   | ($path | split("/")) as $elements
@@ -105,9 +109,9 @@ def serving($path):
 #   {upstream, ...}        a Service                                            http://auth.demo.svc.cluster.local/check
 #                          or one of whose pods this is the address             http://10.244.0.7:8080/check
 #
-# Namespaces are the Ingress's own and those of SHARED_NAMESPACES. $hosts is {host: {namespaces: {name: true}, open: what
-# by_path says of the claims without auth-url}}. Only the model says for certain who serves a host's path: so it is looked
-# up once more there.
+# Namespaces are the Ingress's own and those of SHARED_NAMESPACES. $hosts is {host: {namespaces: {name: true}, open:
+# what by_path says of the claims without auth-url}}. Only the model says for certain who serves a host's path: so it is
+# looked up once more there.
 def target($claim; $context; $addresses; $pods; $hosts; answer):
   def by_rules($host; $shown):
     (.path | split("?")[0]) as $path
@@ -148,25 +152,26 @@ def by_address($services):
           end ) as $port
         | .["\($it.address):\($it.value)"][$of] //= {$service, $port}));
 
-# How many different names auth-response-headers of one namespace may have: each is one more header for nginx to think of
-# with every request, whoever's it is.
+# How many different names auth-response-headers of one namespace may have: each is one more header for nginx to think
+# of with every request, whoever's it is.
 def most_names: 20;
 
-# input: [claim, the oldest Ingress first] / output: {"namespace": {name: true, ...}}: the first names in auth-response-headers
+# input:  [claim, the oldest Ingress first]
+# output: {"namespace": {name: true, ...}}: the first names in auth-response-headers
 def first_named($options):
   reduce (.[] | select(.options and .upstream)) as $claim ({};
     ($claim.ingress | namespace) as $of
     | reduce ($options[$claim.options - 1]["auth-response-headers"][]? | ascii_downcase) as $name (.;
         if .[$of] | length < most_names then .[$of][$name] = true else . end));
 
-# Headers that make a message, or that nginx itself tells the pod or a default backend (errors.jq): a second one would contradict.
+# Headers that make a message, or that nginx itself tells the pod or a default backend (errors.jq), and no second time.
 def not_from_a_service:
   IN("x-code", "x-format", "x-original-uri", "x-namespace", "x-ingress-name", "x-service-name", "x-service-port", "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "expect", "x-request-id", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto", "cdn-loop");
 
 # input: {annotation: value} of the claim / output: why its auth-response-headers are not possible, or nothing
 #
-# $first_named are those of the namespace that may be named. nginx's table of headers for gRPC has buckets of 64 bytes, and
-# a longer name would keep it from taking its configuration.
+# $first_named are those of the namespace that may be named. nginx's table of headers for gRPC has buckets of 64 bytes,
+# and a longer name would keep it from taking its configuration.
 def wrong_headers($first_named; $protocol):
   .["auth-response-headers"] // [] | map(ascii_downcase)
   | if length > 20 then "auth-response-headers has more than 20 names"
@@ -240,7 +245,8 @@ def who_is_asked($host; $locations; $upstreams; $options):
 # output: the names of headers that a client must not set, without those that `question` sets
 def dropped_headers: $dropped[0][];
 
-# output: what nginx tells the service; $verifies: whether some clients have certificates (client-certificates.jq has these variables)
+# output: what nginx tells the service; $verifies: whether some clients have certificates (client-certificates.jq has
+#         these variables)
 def told($verifies): {
   Host: "$asked_host",
   "X-Original-URL": "$client_scheme://$client_host$request_uri",
@@ -284,7 +290,8 @@ def question($who; $host):
   + (if $who.protocol == "HTTPS" then "proxy_ssl_name \($who.upstream | split(".")[:2] | join(".") + ".svc" | string); " else "" end)
   + "proxy_pass \("\(if $who.protocol == "HTTPS" then "https" else "http" end)://\($who.upstream)\(.["auth-url"] | url.path)" | string_with_variables);";
 
-# input: a server / output: the same, with locations in which nginx asks, and .who: whom, or .nobody: why not, in those that ask
+# input:  a server
+# output: the same, with locations in which nginx asks, and .who: whom, or .nobody: why not, in those that ask
 def with_questions($header; $locations; $upstreams; $options):
   .host as $host
   | .locations |= map(
@@ -305,9 +312,10 @@ def with_questions($header; $locations; $upstreams; $options):
 # input: the name of a header / output: what it is in the name of a variable: X-User => x_user
 def as_variable: ascii_downcase | gsub("-"; "_");
 
-# input: [[number of options, {annotation: value}]] of those with auth-url / output: lines for each header that a service answers for the pod
+# input:  [[number of options, {annotation: value}]] of those with auth-url
+# output: lines for each header that a service answers for the pod
 #
-# Where options 3 ask for X-User, it is the service's (`location` has put it into $answered_x_user); elsewhere as before:
+# Where options 3 ask for X-User, it is the service's (`location` put it into $answered_x_user); elsewhere as before:
 #
 #   map $asks $passed_x_user {
 #     default $http_x_user;        the client's own; "" for a name that no client may say (dropped_headers)
@@ -344,7 +352,8 @@ def header_lines($trusting; $grpc; $logins):
       if any(.[]; .number | IN($grpc[])) or ($is_password and any($logins[]; speaks_grpc)) then "  grpc_set_header \($name) $passed_\($variable);" else empty end
     end;
 
-# input: an auth-signin with its parameter, {auth-signin, auth-signin-redirect-param} / output: the URL for the client, for nginx
+# input:  an auth-signin with its parameter, {auth-signin, auth-signin-redirect-param}
+# output: the URL for the client, for nginx
 def sign_in_page:
   .["auth-signin"] as $url
   | (.["auth-signin-redirect-param"] // "rd") as $parameter
@@ -361,15 +370,15 @@ def sign_in_page:
 # "!%21#%23..." of all characters with their codes. For each special character in the request, the expression looks
 # ahead into the table, finds it there once more (\k<...>), and takes the code that follows it.
 #
-# One map does so for up to 16 special characters, because nginx takes no longer text than that needs, and 16 maps follow
-# each other. Each passes on "what is done", a space, and "the rest"; a URL has no space itself:
+# One map does so for up to 16 special characters, because nginx takes no longer text than that needs, and 16 maps
+# follow each other. Each passes on "what is done", a space, and "the rest"; a URL has no space itself:
 #
 #   " /a?b=c"            what $uri_after_1 is made of: nothing is done yet
 #   "%2Fa%3Fb%3Dc "      $uri_after_1: no rest
 #
 # So if there is a rest after the last map, the URL has too many of them, and $escaped_request_uri stays empty.
-# ("$" cannot stand in the table. It means nothing in a query, so it stays as it is. ++, *+ and ?+ never go back, so that
-# the time grows with the length of the URL alone.)
+# ("$" cannot stand in the table. It means nothing in a query, so it stays as it is. ++, *+ and ?+ never go back, so
+# that the time grows with the length of the URL alone.)
 def encoding:
   16 as $maps
   | "[A-Za-z0-9._~$\\x80-\\xff-]" as $plain
@@ -389,7 +398,8 @@ def encoding:
     "    \"~^(?<uri_encoded>%2F[^ ]*) $\" $uri_encoded;",
     "  }";
 
-# input: [[number of options, {annotation: value}]] of those with auth-url / output: lines for auth-signin, if one has it
+# input:  [[number of options, {annotation: value}]] of those with auth-url
+# output: lines for auth-signin, if one has it
 def sign_in_lines:
   map(select(.[1]["auth-signin"])) as $pages
   | (if any(.[]; .[1]["auth-signin"] or (.[1]["auth-url"] | contains("$escaped_request_uri"))) then encoding else empty end),
@@ -405,8 +415,8 @@ def sign_in_lines:
 # input: [[number of options, {annotation: value}]] of those with auth-url / output: lines for the http block
 #
 # nginx joins several cookies with commas, which browsers do not understand: so they are taken apart, up to four. A step
-# takes the first of $auth_cookies_1 into $auth_cookie_1, and leaves the others for the next, as $auth_cookies_2. (A comma
-# in a date, as in Expires, has no "name=" behind it.)
+# takes the first of $auth_cookies_1 into $auth_cookie_1, and leaves the others for the next, as $auth_cookies_2. (A
+# comma in a date, as in Expires, has no "name=" behind it.)
 def http_lines($trusting; $grpc; $logins):
   def cookie($from; $number):
     "  map \($from) $auth_cookie_\($number) { \"~^(?<one_cookie>.+?), [^ ;,=]+=\" $one_cookie; default \($from); }",

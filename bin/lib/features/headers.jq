@@ -3,7 +3,8 @@
 # A location with a proxy_set_header of its own would lose all others: so these are set for all, from variables.
 include "quoting";
 
-# input: model / output: the same with what the pods get as X-Forwarded-Prefix, instead of the map of headers.conf.template
+# input:  model
+# output: the same with what the pods get as X-Forwarded-Prefix, instead of the map of headers.conf.template
 #
 # Only if a location sets the variable: nginx rejects a map of one that it does not know.
 def model:
@@ -24,13 +25,16 @@ def model:
 # input: x-forwarded-prefix / output: it as a quoted nginx string, in which $1 to $9 count
 def prefix: [match("\\$[1-9]|[^$]+"; "g").string | if startswith("$") then . else harmless end] | "\"\(add)\"";
 
-# input: a location / output: its upstream-vhost as a quoted nginx string: $service_name and its like are what they are for it
+# input:  a location
+# output: its upstream-vhost as a quoted nginx string: $service_name and its like are what they are for it
 def vhost:
   {"$service_name": (.service | split("/")[1]), "$service_port": "\(.port)", "$namespace": (.service | split("/")[0]), "$ingress_name": (.ingress | split("/")[1])} as $constants
   | [.set["upstream-vhost"] | match("\\$[a-z_]+|[^$]+"; "g").string | $constants[.] // .]
   | add | string_with_variables;
 
-# input: a location / output: the directives that set the variables. $1 to $9 are the groups of a path that is a regular expression; else, they are empty.
+# input:  a location
+# output: the directives that set the variables. $1 to $9 are the groups of a path that is a regular expression; else,
+#         they are empty.
 def location:
   (.head // "" | select(startswith("~* ")) // null) as $expression
   | (if .set["upstream-vhost"] and .service then "set $upstream_vhost \(vhost); " else "" end)

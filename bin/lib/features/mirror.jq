@@ -5,9 +5,9 @@
 # http://SERVICE.NAMESPACE.svc.cluster.local:80$request_uri (service-urls.jq). A name that nginx had to resolve could
 # point anywhere, and if it could not be resolved, nginx would take no configuration.
 #
-# nginx answers a copy as a request within the request, and both share their variables: what differs is $uri. So the Host
-# of copies is in a map by that, which is `volatile`: it is read again each time. (A `proxy_set_header` for each copy, or
-# an `if`, would cost nginx 8 kB for each host.)
+# nginx answers a copy as a request within the request, and both share their variables: what differs is $uri. So the
+# Host of copies is in a map by that, which is `volatile`: it is read again each time. (A `proxy_set_header` for each
+# copy, or an `if`, would cost nginx 8 kB for each host.)
 #
 # nginx takes the whole body before it copies the request, so with copies of bodies they are as large as what is held
 # of any (buffers.jq), and not of any size.
@@ -82,8 +82,10 @@ def mirror_location:
   "      proxy_pass \"\(if .protocol then "https" else "http" end)://\(.upstream | harmless)\(.uri | rtrimstr("$request_uri") | harmless)\(if .uri | endswith("$request_uri") then "$request_uri" else "" end)\";",
   "    }";
 
-# input: [{host, number}] / output: lines for the http block: the Host of copies, and that they ask for no upgrade, as nginx would
-# answer the client with it. (A map that comes later in nginx.conf replaces one of the same name: so those of headers.conf.template.)
+# input:  [{host, number}]
+# output: lines for the http block: the Host of copies, and that they ask for no upgrade, as nginx would answer the
+#         client with it. (A map that comes later in nginx.conf replaces one of the same name: so those of
+#         headers.conf.template.)
 def header_lines:
   "  map $uri $copied_host {",
   "    volatile;",
@@ -100,7 +102,8 @@ def header_lines:
   "  }",
   "";
 
-# input: model / output: the same with these locations, and the number of its own in each .mirror; without those that have no ready pod
+# input:  model
+# output: the same with these locations, and the number of its own in each .mirror; without those that have no ready pod
 def model:
   ([.upstreams[] | {(.name): true}] | add // {}) as $ready
   | .servers |= map(.locations |= map(if .mirror and (.upstream and $ready[.mirror.upstream] | not) then del(.mirror) else . end))

@@ -1,14 +1,15 @@
-# proxy-ssl-secret, -verify, -verify-depth, -name, -server-name, -protocols, -ciphers: how nginx speaks TLS with pods, for
-# backend-protocol HTTPS, AUTO_HTTP and GRPCS.
+# proxy-ssl-secret, -verify, -verify-depth, -name, -server-name, -protocols, -ciphers: how nginx speaks TLS with pods,
+# for backend-protocol HTTPS, AUTO_HTTP and GRPCS.
 #
 # nginx sends a request through any idle connection that it has to a pod, and then verifies nothing. So Ingresses with
-# other options have upstreams of their own, each with its own connections; and with AUTO_HTTP, which speaks TLS with the
-# pods if the client does, there are two of each, the one for TLS with .https at the end of its name ($of_scheme).
+# other options have upstreams of their own, each with its own connections; and with AUTO_HTTP, which speaks TLS with
+# the pods if the client does, there are two of each, the one for TLS with .https at the end of its name ($of_scheme).
 include "claims";
 include "named";
 include "quoting";
 
-# input: {annotation: value} / output: what these annotations need: {authority: FILE, certificate: FILE}; or {closed: why}
+# input:  {annotation: value}
+# output: what these annotations need: {authority: FILE, certificate: FILE}; or {closed: why}
 #
 # As for ingress-nginx, nothing is verified unless proxy-ssl-verify says so.
 def files($of; $secrets):
@@ -27,7 +28,8 @@ def files($of; $secrets):
         end
     end;
 
-# input: [answered claim] / output: the same; .tls says which files, and .tls_name which name, its pods' connections need
+# input:  [answered claim]
+# output: the same; .tls says which files, and .tls_name which name, its pods' connections need
 def claims($context):
   map(
     if .options and .upstream then
@@ -47,7 +49,8 @@ def claims($context):
         end
     else . end);
 
-# input: [answered claim] / output: the same; those with AUTO_HTTP have upstreams for TLS, too, also for what else they have (canaries)
+# input:  [answered claim]
+# output: the same; those with AUTO_HTTP have upstreams for TLS, too, also for what else they have (canaries)
 def for_both_schemes:
   map(if .protocol == "AUTO_HTTP" and .upstream then .also += [{service, port, upstream, balance}, .also[]? | .upstream += ".https"] else . end);
 

@@ -1,12 +1,12 @@
-# limit-rps, limit-rpm, limit-connections, limit-burst-multiplier, limit-allowlist, limit-rate, limit-rate-after: how much
-# one client may have of an Ingress. Each replica counts for itself; a client beyond its limit gets a 503.
+# limit-rps, limit-rpm, limit-connections, limit-burst-multiplier, limit-allowlist, limit-rate, limit-rate-after: how
+# much one client may have of an Ingress. Each replica counts for itself; a client beyond its limit gets a 503.
 #
 # nginx counts in zones of shared memory, of which there cannot be any number. What tenants share in them:
 #
-# - Ingresses with the same rate share a zone: what is counted is an Ingress with a client's address. When a zone is full,
-#   nginx forgets the client that has been silent longest: it may begin again, and nobody is turned away.
-# - limit-connections has a zone for each of the first namespaces that use it, since nginx turns everybody away when such
-#   a zone is full. The later namespaces share one.
+# - Ingresses with the same rate share a zone: what is counted is an Ingress with a client's address. When a zone is
+#   full, nginx forgets the client that has been silent longest: it may begin again, and nobody is turned away.
+# - limit-connections has a zone for each of the first namespaces that use it, since nginx turns everybody away when
+#   such a zone is full. The later namespaces share one.
 #
 # A zone keeps its rate and size as long as nginx runs, whatever a new configuration says, so its name tells both.
 include "claims";

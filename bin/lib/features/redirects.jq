@@ -1,13 +1,14 @@
 # permanent-redirect, temporal-redirect, app-root, from-to-www-redirect, server-alias: other URLs, and other hosts.
 #
 # A redirect needs no pod. So it counts also where the Service does not exist or has no ready endpoint: the claim keeps
-# the number of its options in .moves, of which `model` makes the redirect. And app-root is for / of each host, also where
-# its Ingress has only other paths: so it gets an Exact path / of its own there, also beside an Ingress of its namespace
-# that has Prefix /, which keeps all other URLs. Where another namespace has a path /, or another Ingress an Exact or
-# regular one, it gets none.
+# the number of its options in .moves, of which `model` makes the redirect. And app-root is for / of each host, also
+# where its Ingress has only other paths: so it gets an Exact path / of its own there, also beside an Ingress of its
+# namespace that has Prefix /, which keeps all other URLs. Where another namespace has a path /, or another Ingress an
+# Exact or regular one, it gets none.
 include "claims";
 
-# input: claim / output: the host that from-to-www-redirect adds: www.a => a, a => www.a; nothing for wildcards and any host
+# input:  claim
+# output: the host that from-to-www-redirect adds: www.a => a, a => www.a; nothing for wildcards and any host
 def other_host:
   .host | select(. != "" and (startswith("*") | not))
   | if startswith("www.") then .[4:] | select(contains(".")) else "www." + . | select(length <= 253) end;
@@ -35,7 +36,8 @@ def redirects:
   (.["permanent-redirect"] or .["temporal-redirect"] or .["app-root"])
   and all(keys[]; test("^(auth-|allowlist-|denylist-|limit-)") | not);
 
-# input: [claim] / output: the same, and claims for hosts that no rule is for: of two Ingresses that want one, the older gets it
+# input:  [claim]
+# output: the same, and claims for hosts that no rule is for: of two Ingresses that want one, the older gets it
 #
 # An alias serves what its host serves, as far as that is of the same namespace.
 def claims($context):

@@ -2,12 +2,13 @@
 #
 # nginx takes the first regular expression that matches, before any prefix. So in a server that has one, its prefixes
 # become expressions, too, and they stand in the order of the model: the longest path first, as ingress-nginx has it.
-# Before them come the Exact paths that end with "/": beside `location = /x/`, nginx would redirect /x of its own accord,
-# and a block against that (blocks_against_redirects in server-blocks.jq) would take /x from the expression that it matches, and from what protects it.
+# Before them come the Exact paths that end with "/": beside `location = /x/`, nginx would redirect /x of its own
+# accord, and a block against that (blocks_against_redirects in server-blocks.jq) would take /x from the expression that
+# it matches, and from what protects it.
 #
 # Where namespaces share a host, a long expression of a guest, such as /.*(aaaaaa)?, must not come before what the owner
-# has, or has closed. So it counts there as long as what is literal at its beginning: as a Prefix path of the guest would.
-# Rules without a host are everybody's, so there all are guests.
+# has, or has closed. So it counts there as long as what is literal at its beginning: as a Prefix path of the guest
+# would. Rules without a host are everybody's, so there all are guests.
 include "claims";
 include "expressions";
 include "ownership"; # owners
@@ -36,14 +37,15 @@ def with_head($guests):
   else .
   end;
 
-# input: [answered claim, the oldest Ingress first] / output: the same, with .guest for the expressions of those who do not own the host
+# input:  [answered claim, the oldest Ingress first]
+# output: the same, with .guest for the expressions of those who do not own the host
 def claims($context):
   owners($ENV.HOST_OWNERSHIP) as $owners
   | map(if .pathType == "RegularExpression" and (.host == "" or own_namespace != $owners[.host]) then .guest = true else . end);
 
 # input: a location / output: it with .rewrite, which comes last, as nginx runs no `if` or `set` after `break`
 #
-# The path of the rule itself as the target rewrites nothing, as in ingress-nginx: path / with rewrite-target: / is common.
+# The path of the rule itself as the target rewrites nothing, as in ingress-nginx: / with rewrite-target: / is common.
 def with_rewrite($options):
   ($options[(.options // 0) - 1]["rewrite-target"]? // null) as $target
   | if .options and $target and $target != .path and (.pathType | IN("RegularExpression", "Exact")) then
@@ -51,8 +53,9 @@ def with_rewrite($options):
     else .
     end;
 
-# input: [location] / output: the longest path for which all their expressions together are not too expensive. (The digest
-# has weighed them.)
+# input:  [location]
+# output: the longest path for which all their expressions together are not too expensive. (The digest has weighed
+#         them.)
 def longest: [.[].weighed.steps[]] | longest_path;
 
 # input: [location] of a server / output: a location for paths that are too long for the owner's expressions
@@ -66,7 +69,8 @@ def too_long:
 # input: a location with an expression / output: what is literal at its beginning
 def literal_head: .weighed.head as $characters | .path | ltrimstr("^")[:$characters];
 
-# input: [location] of a server / output: the same; before each expression of a guest, a location for what is too long for that one
+# input:  [location] of a server
+# output: the same; before each expression of a guest, a location for what is too long for that one
 def with_guests:
   ([.[] | select(.guest)] | longest) as $longest
   | sort_by(if .guest then 0.5 - (literal_head | rtrimstr("/") | length) else -(.path | length) end) # as a Prefix has no "/" at its end
