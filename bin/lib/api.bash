@@ -26,7 +26,11 @@ secrets_path() {
 
 # For certificates: another Secret, or a ConfigMap, by its name.
 secret_path() { # NAMESPACE/NAME|NAMESPACE/configmaps/NAME
-  if [[ $1 == */configmaps/* ]]; then echo "/api/v1/namespaces/$1"; else echo "/api/v1/namespaces/${1%/*}/secrets/${1#*/}"; fi
+  if [[ $1 == */configmaps/* ]]; then
+    echo "/api/v1/namespaces/$1"
+  else
+    echo "/api/v1/namespaces/${1%/*}/secrets/${1#*/}"
+  fi
 }
 
 # For publish.
@@ -75,7 +79,8 @@ open_answer() { # PATH
   if [[ -n $use_proxy ]] && ask_proxy "$1"; then
     answer=$proxy
   else
-    [[ $status != *' 40'[34]' '* ]] || IFS= read -r -d '' -t "$READ_SECONDS" body <&"$proxy" || true # it ends with the connection
+    # The body ends with the connection.
+    [[ $status != *' 40'[34]' '* ]] || IFS= read -r -d '' -t "$READ_SECONDS" body <&"$proxy" || true
     tell_refusal "$body"
     ask_kubectl "$1"
   fi
@@ -306,10 +311,13 @@ take_list() { # NAME
 }
 
 # shellcheck disable=SC2034 # for those who source this
-declare -A lists=() kinds=([ingresses]=Ingress [services]=Service [endpointslices]=EndpointSlice [ingressclasses]=IngressClass [namespaces]=Namespace)
+declare -A lists=() kinds=([ingresses]=Ingress [services]=Service [endpointslices]=EndpointSlice
+  [ingressclasses]=IngressClass [namespaces]=Namespace)
 # In a digest of Ingresses: what has the name of a Secret, and what that of a ConfigMap.
 # shellcheck disable=SC2034 # the same
-names_secret='"(secretName|auth-secret|auth-tls-secret|proxy-ssl-secret)":"' names_config_map='"(custom-headers|auth-proxy-set-headers)":"'
+names_secret='"(secretName|auth-secret|auth-tls-secret|proxy-ssl-secret)":"'
+# shellcheck disable=SC2034 # the same
+names_config_map='"(custom-headers|auth-proxy-set-headers)":"'
 define_lists
 has_limit=''
 use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' answer='' reader='' status='' body='' is_all=''

@@ -9,7 +9,8 @@
 find_workers() { # working|leaving
   local children=() worker
   found=()
-  read -r -a children 2>/dev/null <"/proc/$master/task/$master/children" || true # a kernel without CONFIG_PROC_CHILDREN; or no line end
+  # The file has no line end, and a kernel without CONFIG_PROC_CHILDREN no such file.
+  read -r -a children 2>/dev/null <"/proc/$master/task/$master/children" || true
   for worker in "${children[@]}"; do
     ! does "$1" "$worker" || found+=("$worker")
   done
@@ -107,7 +108,8 @@ find_neighbours() {
   [[ -z $restless ]] || return 0 # it is known
   restless=no
   [[ -s $accounts ]] || return 0
-  while read -r pod; do pods[$pod]=1; done < <(jq -r -L "$bin/lib" -f "$bin/lib/neighbours.jq" --slurpfile accounts "$accounts" --argjson now "$now" "$live/model.json")
+  while read -r pod; do pods[$pod]=1; done < <(jq -r -L "$bin/lib" -f "$bin/lib/neighbours.jq" \
+    --slurpfile accounts "$accounts" --argjson now "$now" "$live/model.json")
   if ((${#pods[@]} > 0)); then restless=yes; fi
   while read -r _ _ remote state _ _ _ _ _ inode _; do
     [[ ! -v pods[$remote] || $state != 01 ]] || sockets+=("socket:[$inode]") # 01: it is open
@@ -115,7 +117,8 @@ find_neighbours() {
 }
 
 serves_neighbours() { # WORKER
-  find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null | grep -xF -f <(printf '%s\n' "${sockets[@]}") >/dev/null
+  find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null |
+    grep -xF -f <(printf '%s\n' "${sockets[@]}") >/dev/null
 }
 
 # Whether three quarters of the pod's memory are in use, or will be with the workers of one reload more;
@@ -124,7 +127,8 @@ memory_is_short() {
   local limit used size
   read_memory
   [[ $limit != max ]] || return
-  read -r _ size _ <"/proc/${old_workers[0]-self}/statm" || size=0 # in pages, and the workers of a reload share most of them
+  # In pages, and the workers of a reload share most of them.
+  read -r _ size _ <"/proc/${old_workers[0]-self}/statm" || size=0
   ((used + size * 4096 > limit / 4 * 3))
 }
 

@@ -41,7 +41,8 @@ find_known() { # <ITEMS
   : >"$list/new-items"
   : >"$list/new-digests"
   : >"$list/large-items.new"
-  awk -F '\t' -v items="$list/items" -v digests="$list/digests" -v new="$list/new-items" -v large_ones="$list/large-items.new" -v large="$large" '
+  awk -F '\t' -v items="$list/items" -v digests="$list/digests" -v new="$list/new-items" \
+    -v large_ones="$list/large-items.new" -v large="$large" '
     BEGIN {
       while ((getline digest <digests) > 0 && (getline item <items) > 0)
         if (digest != "" && digest !~ /^late/) known[item] = digest

@@ -7,7 +7,8 @@
 source "$bin/hold-back"         # hold_back, charge
 source "$bin/lib/prepared.bash" # prepare_steps, make_room_for_prepared
 
-step_cpu_seconds=60 # for each process of a step: an object that keeps one busy for longer ends the pass, and the log names the step
+# For each process of a step: an object that keeps one busy for longer ends the pass, and the log names the step.
+step_cpu_seconds=60
 
 prepare_loop() {
   set +m # what the loop starts belongs to the loop's process group
@@ -94,7 +95,8 @@ count_reload() {
 charge_for_reload() {
   [[ -e $next/charged ]] || ln "$live/snapshot" "$next/charged" || return 0 # the disk is full
   : >>"$next/accounts" || return 0
-  if step charge "$next/accounts" "$now" "$next/charged" "$live/snapshot"; then take_accounts; fi # if it fails, it says why
+  # If it fails, it says why.
+  if step charge "$next/accounts" "$now" "$next/charged" "$live/snapshot"; then take_accounts; fi
 }
 
 # --- quarantine
@@ -171,7 +173,8 @@ stay_in_step() {
   [[ -n $served && $served != "$wanted" ]] || return 0 # without an answer, nginx is being started, or very busy
   try step apply <"$live/nginx.conf"
   cat "$next/log" >&2
-  [[ $status == 0 ]] || pause=1 again=yes # apply may have gone back to an older file: so the next pass makes the wanted one again
+  # Apply may have gone back to an older file: so the next pass makes the wanted one again.
+  [[ $status == 0 ]] || pause=1 again=yes
 }
 
 # Soon after a reload, and again while there is something to prune. (Each key of a Secret has a "-" in its name,
@@ -225,5 +228,6 @@ metric() { # counter|gauge NAME HELP VALUE [LABELS]
 
 # pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
 admin=$STATE_DIR/admin bell='' hash='' last_good_poll=0 poll_began=0 now=0 pause=1 rest=0 back_off=0
-polls=0 failed_polls=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 owed_until=0 failed_reloads=0 prune_at='' again='' served=''
+polls=0 failed_polls=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 owed_until=0
+failed_reloads=0 prune_at='' again='' served=''
 reload_cost=5 # seconds, as in lib/accounts.jq

@@ -29,7 +29,8 @@ nginx_runs() {
 pass_nginx_test() { # NGINX_CONF
   local said='' output late='' status=0
   exec {output}< <(
-    ulimit -S -c 0 -t "$test_cpu_seconds" -v "${half_of_memory:-$(find_half_of_memory)}" 2>/dev/null || true # there are narrower bounds already
+    # This fails where there are narrower bounds already.
+    ulimit -S -c 0 -t "$test_cpu_seconds" -v "${half_of_memory:-$(find_half_of_memory)}" 2>/dev/null || true
     exec nginx -e stderr -t -q -c "$1" 2>&1
   )
   if ! read_to_end "$output" "$test_seconds"; then
@@ -60,7 +61,8 @@ find_half_of_memory() {
 # Sets limit, which may be "max", and used: how many bytes of memory the container may have, and has (cgroup v2 or v1).
 read_memory() {
   { read -r limit <"$cgroup/memory.max" && read -r used <"$cgroup/memory.current"; } 2>/dev/null ||
-    { read -r limit <"$cgroup/memory/memory.limit_in_bytes" && read -r used <"$cgroup/memory/memory.usage_in_bytes"; } 2>/dev/null ||
+    { read -r limit <"$cgroup/memory/memory.limit_in_bytes" &&
+      read -r used <"$cgroup/memory/memory.usage_in_bytes"; } 2>/dev/null ||
     limit=max
 }
 

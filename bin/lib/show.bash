@@ -11,7 +11,8 @@ compare_models() { # MODEL
 show_diff() {
   local color=never
   if [[ -z ${NO_COLOR-} && (-t 1 || -n ${CLICOLOR_FORCE-}) ]]; then color=always; fi
-  diff -u -I config-hash --color="$color" --label live --label new "$live/nginx.conf.old" "$live/nginx.conf" | show_first_lines ||
+  diff -u -I config-hash --color="$color" --label live --label new \
+    "$live/nginx.conf.old" "$live/nginx.conf" | show_first_lines ||
     ((PIPESTATUS[0] == 1)) # which means that there are differences
 }
 
