@@ -33,7 +33,9 @@ def charge($now): . + {paid: ($now + owes($now) + cost)};
 
 # input:  {"namespace": ACCOUNT, ...}
 # output: the same without debts that are paid; and who has paid half is held back no more
-def settled($now): with_entries(select(.value and (.value | owes($now) > 0)) | if .value | owes($now) < most_to_owe / 2 then del(.value.held) else . end);
+def settled($now):
+  with_entries(select(.value and (.value | owes($now) > 0))
+    | if .value | owes($now) < most_to_owe / 2 then del(.value.held) else . end);
 
 # input:  {"namespace": ACCOUNT, ...}
 # output: for the loop, lines WORD TIME: until when somebody may have to wait, and until when somebody owes something,

@@ -39,7 +39,9 @@ def row:
   . as $name | ascii_downcase
   | $table[0][.] as $row
   | if $row == null then
-      {class: (if test("auth|allow|deny|white|black|limit|tls|secur|secret|waf|snippet|modsec|owasp") then "protective" else "convenience" end)}
+      {class: (if test("auth|allow|deny|white|black|limit|tls|secur|secret|waf|snippet|modsec|owasp") then "protective"
+               else "convenience"
+               end)}
     elif . != $name then {class: $row.class} # ingress-nginx would not know it
     else $row
     end;
@@ -87,7 +89,11 @@ def typed($row):
   elif $row.type == "networks" then networks
   elif $row.type == "text" then .[:4096] | trimmed | matches
   else # list
-    select(length <= 4096) | [split(",")[] | trimmed | select(. != "")] | select(length >= ($row.min // 1) and length <= 100) | [.[] | [matches][0]] | select(all)
+    select(length <= 4096)
+    | [split(",")[] | trimmed | select(. != "")]
+    | select(length >= ($row.min // 1) and length <= 100)
+    | [.[] | [matches][0]]
+    | select(all)
   end;
 
 # input: text / output: [its elements that a list of this row may have]; nothing if there are none
@@ -116,7 +122,10 @@ def understood:
   | .key = (.row.alias // $name)
   | .row += if .row.alias then $table[0][.key] else {} end
   | if .row.type == null then
-      if asks_for_protection then .wrong = "\($name | quoted) is not supported\(.row.instead // "" | if . == "" then . else ": " + . end)" else . end
+      if asks_for_protection then
+        .wrong = "\($name | quoted) is not supported\(.row.instead // "" | if . == "" then . else ": " + . end)"
+      else .
+      end
     else
       .row as $row
       | [.value | strings | typed($row)] as $typed
@@ -145,10 +154,13 @@ def asked($policy):
       (map(understood) | sort_by(.key)) as $all # sorted, so that the same set is the same text
       | ([$all[] | select(.wrong)] + [$all | map(select(.set)) | contradictions]) as $wrong
       | ([$wrong[] | select(asks_for_protection).wrong] | unique) as $obstacles
-      | [ ($wrong[] | select(asks_for_protection | not) | {reason: "AnnotationRefused", message: "the annotation \(.wrong)"}),
+      | [ ( $wrong[]
+            | select(asks_for_protection | not)
+            | {reason: "AnnotationRefused", message: "the annotation \(.wrong)"} ),
           ( [$all[] | select(.row.type == null and .row.class == "convenience").name | quoted] | unique
             | select(length > 0)
-            | {reason: "AnnotationNotSupported", message: "these annotations have no effect here: \(.[:10] | join(", "))\(if length > 10 then " and others" else "" end)"} ) ] as $problems
+            | {reason: "AnnotationNotSupported",
+               message: "these annotations have no effect here: \(.[:10] | join(", "))\(if length > 10 then " and others" else "" end)"} ) ] as $problems
       | (if $policy == "strict" then [$problems[].message] else [] end) as $strict
       | ($obstacles + $strict | if . == [] then null
          else "closed, because its protection is not available here: \(.[:5] | join("; "))\(if length > 5 then "; and more" else "" end)"
@@ -156,7 +168,9 @@ def asked($policy):
       | [$all[] | select(.set and (.row.where or ($closed | not)))] as $counting
       | {
           set: ([$counting[].set] | add // {}),
-          uses: ([$counting[].row | (.feature // if .directive then "directives" else empty end), (.with // empty)] | unique | if . == [] then null else . end),
+          uses: ([$counting[].row | (.feature // if .directive then "directives" else empty end), (.with // empty)]
+                 | unique
+                 | if . == [] then null else . end),
           protections: ([$all[] | select(asks_for_protection).name] | unique[:10]),
           $closed,
           problems: (if $closed then [{reason: "ProtectionNotAvailable", message: $closed}] else [] end + $problems)
@@ -182,18 +196,23 @@ def redirected_hosts($set; $default):
   $set["ssl-redirect"] as $wanted
   | if $set["force-ssl-redirect"] then {"*": true}
     elif $wanted or ($wanted == null and $default == "on") then
-      reduce (.spec.tls[]? | if (.hosts // []) == [] then "*" else .hosts[] end) as $host ({"": "with TLS"}; .[$host] = true)
+      reduce (.spec.tls[]? | if (.hosts // []) == [] then "*" else .hosts[] end) as $host ({"": "with TLS"};
+        .[$host] = true)
     else {}
     end;
 
 # input: a host / output: {redirect: true} if it is one of those that redirected_hosts names, {redirect: "with TLS"} if
 # another Ingress may say so, or {}
 def redirection($redirected):
-  if $redirected == {} then {} else {redirect: ($redirected["*"] // $redirected[.] // $redirected[as_wildcard] // $redirected[""])} end;
+  if $redirected == {} then {}
+  else {redirect: ($redirected["*"] // $redirected[.] // $redirected[as_wildcard] // $redirected[""])}
+  end;
 
 # input: a claim / output: whether its path is one that is asked by HTTP: who gives a host its certificate wants to see
 # first whether its client controls the host (RFC 8555, section 8.3)
-def asks_with_http: .pathType != "RegularExpression" and (.path // "" | . == "/.well-known/acme-challenge" or startswith("/.well-known/acme-challenge/"));
+def asks_with_http:
+  .pathType != "RegularExpression"
+  and (.path // "" | . == "/.well-known/acme-challenge" or startswith("/.well-known/acme-challenge/"));
 
 # input:  an Ingress
 # output: [namespace, ...] that may have rules for its hosts, "*" for all; null if it does not say (ownership.jq)
@@ -204,4 +223,5 @@ def shared_with:
 # input: an Ingress / output: a problem if it shares with what is no namespace
 def sharing_problems:
   shared_with // [] | map(select(. != "*" and (is_name | not)))[:1][]
-  | {reason: "AnnotationRefused", message: "the annotation \(sharing) has \(quoted); allowed: names of namespaces with commas between, or *"};
+  | {reason: "AnnotationRefused",
+     message: "the annotation \(sharing) has \(quoted); allowed: names of namespaces with commas between, or *"};

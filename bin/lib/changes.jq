@@ -34,7 +34,8 @@ def pods: [.upstreams[]? | {("\(.service):\(.port)"): .endpoints}] | add // {};
 
 # input: a model / output: {"host": [file, ...], ...}
 def certificates:
-  ([.certificates[]? | {(.host): .files}] | add // {}) + (if .defaultCertificate then {"any host": [.defaultCertificate]} else {} end);
+  ([.certificates[]? | {(.host): .files}] | add // {})
+  + (if .defaultCertificate then {"any host": [.defaultCertificate]} else {} end);
 
 # output: what changed, as one line
 def changes($old; $new):
@@ -58,7 +59,10 @@ def changes($old; $new):
 # input: [problem] / output: {"the problem as a sentence": how many its namespace has, ...}
 def sentences:
   group_by(.ingress // "" | split("/")[0])
-  | map(length as $number | .[] | {("\(if .ingress then "Ingress \(.ingress): " else "" end)\(.message) (\(.reason))"): $number})
+  | map(
+      length as $number
+      | .[]
+      | {("\(if .ingress then "Ingress \(.ingress): " else "" end)\(.message) (\(.reason))"): $number})
   | add // {};
 
 # output: the problems that came and went; $old and $new are what `sentences` says. Of too many, those of namespaces

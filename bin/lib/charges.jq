@@ -9,7 +9,9 @@ include "accounts"; # namespace, used, counts, charge, settled
 # input: the text of a snapshot / output: {"what is used": true, ...}. (Most lines need not be parsed.)
 def all_used:
   reduce (split("\n")[] | select(startswith("{\"ingress\""))
-    | if contains("\"uses\":[") then fromjson | used else split("\"service\":\"")[1:][] | split("\"")[0] end) as $used ({}; .[$used] = true);
+    | if contains("\"uses\":[") then fromjson | used
+      else split("\"service\":\"")[1:][] | split("\"")[0]
+      end) as $used ({}; .[$used] = true);
 
 ($snapshot | all_used) as $used
 | ([inputs] | group_by(.) | map(select(length == 1)[0])) as $lines # one that is in both has only moved

@@ -27,7 +27,9 @@ def is_in($networks):
 
 [$cidrs | networks[]]
 | if . == [] then error("ENDPOINT_CIDRS is not a list of networks") else . end
-| map(split("/") as [$address, $bits] | {numbers: ($address | numbers), bits: ($bits | tonumber), width: (if $address | contains(":") then 16 else 8 end)})
+| map(split("/") as [$address, $bits]
+    | {numbers: ($address | numbers), bits: ($bits | tonumber),
+        width: (if $address | contains(":") then 16 else 8 end)})
 | . as $networks
 | inputs
 | if .ready and (.of_controllers | not) then without(is_in($networks) | not; "not in ENDPOINT_CIDRS") else . end

@@ -25,4 +25,5 @@ def most_held: 1048576;
 
 # input: {annotation: value} / output: the greatest body that may be held, or null if it may be any, or too great
 def greatest_held_body:
-  (if has("proxy-body-size") then .["proxy-body-size"] else most_held end) | if . > 0 and . <= most_held then . else null end;
+  (if has("proxy-body-size") then .["proxy-body-size"] else most_held end)
+  | if . > 0 and . <= most_held then . else null end;

@@ -16,13 +16,15 @@ def plain: ascii_downcase | gsub("_"; "-");
 
 # input: such a name / output: whether it is about the message itself, which is nginx's to say
 def is_of_the_message:
-  IN("connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "content-length", "expect", "cdn-loop")
+  IN("connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
+    "content-length", "expect", "cdn-loop")
   or startswith("proxy-") or startswith("x-accel-");
 
 # input: such a name / output: whether nginx or another annotation says it to clients, or would lose it: with a
 # Last-Modified or ETag from a variable, nginx removes that of all other answers
 def is_said_to_clients:
-  IN("date", "server", "location", "set-cookie", "www-authenticate", "strict-transport-security", "last-modified", "etag", "content-encoding", "content-range")
+  IN("date", "server", "location", "set-cookie", "www-authenticate", "strict-transport-security",
+    "last-modified", "etag", "content-encoding", "content-range")
   or startswith("access-control-");
 
 # input: such a name / output: whether clients must not say it: they could be anybody
@@ -31,20 +33,26 @@ def is_dropped: . as $name | any($dropped[0][]; ascii_downcase == $name);
 # input: such a name / output: whether the authentication service believes that nginx says it, or it is about the body
 def is_said_to_services:
   IN("host", "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
-    "x-sent-from", "x-request-id", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto")
+    "x-sent-from", "x-request-id", "x-real-ip",
+    "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto")
   or (is_dropped and (is_of_other_proxies | not));
 
 # input: {key, value} of a ConfigMap / output: what is wrong with it, or nothing
 def wrong_header($use):
   (.key | plain) as $name
   | "its key \(.key | [match("[A-Za-z0-9._-]"; "g").string] | add // "" | .[:60] | tojson)" as $shown
-  | if .key | test("\\A[A-Za-z0-9_-]{1,\(longest_name)}\\z") | not then "\($shown) is not the name of a header: possible are up to \(longest_name) letters, digits, - and _"
-    elif ($name | is_of_the_message) or ($use == "answer-headers" and ($name | is_said_to_clients)) or ($use == "question-headers" and ($name | is_said_to_services)) then
+  | if .key | test("\\A[A-Za-z0-9_-]{1,\(longest_name)}\\z") | not then
+      "\($shown) is not the name of a header: possible are up to \(longest_name) letters, digits, - and _"
+    elif ($name | is_of_the_message)
+      or ($use == "answer-headers" and ($name | is_said_to_clients))
+      or ($use == "question-headers" and ($name | is_said_to_services)) then
       "\($shown) is a header that is not for Ingresses to say"
     elif .value | test("\\A[ -~]+\\z") | not then "the value of \($shown) is empty, or not one line of printable ASCII"
-    elif $use == "question-headers" and ([.value | parts | select(startswith("$")) | select([variable($use)] == [])] != []) then
+    elif $use == "question-headers"
+      and ([.value | parts | select(startswith("$")) | select([variable($use)] == [])] != []) then
       "the value of \($shown) has a $ that is none of \(question_variables | keys | join(", "))"
-    elif .value | header_value($use) | length > longest_value then "the value of \($shown) is too long: about \(longest_value) characters are possible"
+    elif .value | header_value($use) | length > longest_value then
+      "the value of \($shown) is too long: about \(longest_value) characters are possible"
     else empty
     end;
 

@@ -35,7 +35,10 @@ def event($ingress; $now):
   | {
       apiVersion: "v1", kind: "Event",
       metadata: {namespace: $its.namespace, name: "\($its.name[:240] | sub("[-.]+$"; "")).\($all | hash)"},
-      involvedObject: {apiVersion: "networking.k8s.io/v1", kind: "Ingress", namespace: $its.namespace, name: $its.name, uid: $its.uid},
+      involvedObject: {
+        apiVersion: "networking.k8s.io/v1", kind: "Ingress",
+        namespace: $its.namespace, name: $its.name, uid: $its.uid
+      },
       type, reason, message,
       source: {component: $controller}, reportingComponent: $controller, reportingInstance: $me,
       count: 1, firstTimestamp: ($now | todate), lastTimestamp: ($now | todate)
@@ -56,7 +59,9 @@ def due:
   | .items as $items
   | ([$model[0].ingresses[]? | {(.): true}] | add // {}) as $is_ours
   | ([$items[] | select($is_ours[key]) | {(key): .}] | add // {}) as $ours
-  | ($model[0].problems // [] | map(select(.ingress != null and $ours[.ingress] != null)) | group_by(.ingress)) as $troubled
+  | ( $model[0].problems // []
+      | map(select(.ingress != null and $ours[.ingress] != null))
+      | group_by(.ingress) ) as $troubled
   | ($troubled | map({(.[0].ingress): true}) | add // {}) as $is_troubled
   # An Ingress without problems has an Event when it gets its first address, or when its last problem is solved.
   | ($told[0].troubled // {}) as $was_troubled
@@ -69,7 +74,11 @@ def due:
   | [ $all[] | select(($times[key] // 0) + half_an_hour <= $now) ] as $due
   | ($due[:$most] | map({(key): $now}) | add // {}) as $new
   | "\($due[:$most] | length) \($due[$most:] | length)",
-    ( {troubled: ($is_troubled + ($due[$most:] | map(select(.type == "Normal") | .involvedObject | {"\(.namespace)/\(.name)": true}) | add // {})),
+    ( {troubled: (
+         $is_troubled
+         + ( $due[$most:]
+             | map(select(.type == "Normal") | .involvedObject | {"\(.namespace)/\(.name)": true})
+             | add // {} )),
        events: ([$all[] | key | select($times[.]) | {(.): $times[.]}] | add // {} | . + $new)} | tojson ),
     ( {apiVersion: "v1", kind: "List", items: $due[:$most]} | tojson );
 
@@ -83,7 +92,8 @@ def writes:
   | [ $due[] | . + {before: $existing[key]} ]
   | ( map(select(.before == null) | del(.before)) | write("create") ),
     ( map(select(.before) | . as {$before, $lastTimestamp, $reportingInstance}
-        | $before + {apiVersion: "v1", kind: "Event", count: (($before.count // 1) + 1), $lastTimestamp, $reportingInstance}
+        | $before
+          + {apiVersion: "v1", kind: "Event", count: (($before.count // 1) + 1), $lastTimestamp, $reportingInstance}
         | del(.metadata.managedFields))
       | write("replace") );
 

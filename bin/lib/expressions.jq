@@ -44,7 +44,9 @@ def ends($atom):
   until(.[0] != ")"; .[1:])
   | if . == [] then "free"
     elif .[0] == "$" then "once"
-    elif (.[0] | is_literal) and (.[1] // "" | test("\\A([*?]|\\{)") | not) and (.[0][:1] | test("\\A\($atom)\\z"; "i") | not) then "once"
+    elif (.[0] | is_literal)
+      and (.[1] // "" | test("\\A([*?]|\\{)") | not)
+      and (.[0][:1] | test("\\A\($atom)\\z"; "i") | not) then "once"
     else "any"
     end;
 
@@ -64,12 +66,18 @@ def step($size): .steps += [.now + {$size}];
 
 # input: the state / output: it after a quantifier that follows the token $before, and has $rest behind it
 def after_quantifier($token; $before; $rest):
-  (if $token == "*" then [0, null] elif $token == "+" then [1, null] elif $token == "?" then [0, 1] else $token | count end) as [$least, $most]
+  (if $token == "*" then [0, null]
+   elif $token == "+" then [1, null]
+   elif $token == "?" then [0, 1]
+   else $token | count
+   end) as [$least, $most]
   | (if .in_head and $least == 0 then .head -= 1 else . end)
   | if .atom == null then .why = "has \($token) with nothing before it to repeat"
     elif $most != null and $most < $least then .why = "has \($token), which is not a count"
     elif .atom == "group" then
-      if $token == "?" then .now.ways += .skipped.ways else .why = "repeats a group, which could take very long: only ? may follow a group" end
+      if $token == "?" then .now.ways += .skipped.ways
+      else .why = "repeats a group, which could take very long: only ? may follow a group"
+      end
     elif $most != null then step($most) | .now.ways *= $most - $least + 1
     else
       step($least)
@@ -102,7 +110,9 @@ def after($token):
   elif $token == "$" then step(1) | .atom = null
   elif $token | IN("{", "}") then .why = "has a \($token) that is not a count such as {2,4}"
   elif ($token | startswith("[")) and ($token | is_sound | not) then .why = "has a range in \($token) that is none"
-  elif $token | is_literal then .atom = "one" | step($token | length) | if .in_head then .head += ($token | length) else . end
+  elif $token | is_literal then
+    .atom = "one" | step($token | length)
+    | if .in_head then .head += ($token | length) else . end
   else .atom = "one" | step(1)
   end;
 
@@ -113,13 +123,18 @@ def after($token):
 # character before a quantifier, is one token, which saves time.
 def weighed:
   (tokens // [null]) as $all
-  | if $all[0] == null then {why: "has something in it that is not served; allowed: literals, classes, . ? * + {n,m} ^ $ ( ) |"}
+  | if $all[0] == null then
+      {why: "has something in it that is not served; allowed: literals, classes, . ? * + {n,m} ^ $ ( ) |"}
     else
-      [$all | add | match("\\{[0-9]{1,2}(,[0-9]{0,2})?\\}|\\\\.|\\[\\^?([^\\]\\\\]|\\\\.)+\\]|\\(\\?:|[A-Za-z0-9_~!&,=:@/-]+(?![*+?{])|."; "g").string] as $tokens
+      [ $all | add
+        | match("\\{[0-9]{1,2}(,[0-9]{0,2})?\\}|\\\\.|\\[\\^?([^\\]\\\\]|\\\\.)+\\]|\\(\\?:|[A-Za-z0-9_~!&,=:@/-]+(?![*+?{])|.";
+            "g").string ] as $tokens
       | reduce range($tokens | length | select(. <= most_tokens)) as $at
-        ({now: {loops: 0, ways: 1}, steps: [], groups: [{start: {loops: 0, ways: 1}, ends: []}], atom: null, first: true, head: 0, in_head: true};
+        ({now: {loops: 0, ways: 1}, steps: [], groups: [{start: {loops: 0, ways: 1}, ends: []}],
+            atom: null, first: true, head: 0, in_head: true};
           $tokens[$at] as $token
-          | (if $token | test("\\A([*+?]|\\{.+\\})\\z") then after_quantifier($token; $tokens[$at - 1]; $tokens[$at + 1:])
+          | (if $token | test("\\A([*+?]|\\{.+\\})\\z") then
+               after_quantifier($token; $tokens[$at - 1]; $tokens[$at + 1:])
              elif $token == ")" then after_group
              else after($token)
              end)
@@ -129,7 +144,9 @@ def weighed:
         elif .groups | length > 1 then .why = "has a group that is not closed"
         else .
         end
-      | if .why then {why} else {steps: (.steps | group_by([.loops, .ways]) | map(.[0] + {size: (map(.size) | add)})), head} end
+      | if .why then {why}
+        else {steps: (.steps | group_by([.loops, .ways]) | map(.[0] + {size: (map(.size) | add)})), head}
+        end
     end;
 
 # input: [{loops, ways, size}] / output: how many characters nginx may compare for a path of so many
@@ -154,6 +171,9 @@ def expression:
     | if .why then .
       else
         .longest = (.steps | longest_path)
-        | if .longest < 64 then {why: "is a regular expression that could take too long: it has too many parts that repeat, or alternatives"} else . end
+        | if .longest < 64 then
+            {why: "is a regular expression that could take too long: it has too many parts that repeat, or alternatives"}
+          else .
+          end
       end
   end;

@@ -12,10 +12,17 @@ def question_variables: variables | del(.["$escaped_request_uri"]);
 def parts: match("\\$(?:\\{[a-z_]+\\}|[a-z_]*)|[\"\\\\]|[^$\"\\\\]+"; "g").string;
 
 # input: such a part / output: the variable of nginx.conf that it means; nothing if none
-def variable($use): if $use == "question-headers" then gsub("[{}]"; "") as $name | question_variables[$name] | values else empty end;
+def variable($use):
+  if $use == "question-headers" then gsub("[{}]"; "") as $name | question_variables[$name] | values
+  else empty
+  end;
 
 # input:  the value of a header
 # output: a quoted nginx string, in which $dollar is a "$" (nginx knows no other way to write it)
 def header_value($use):
-  [parts | if startswith("$") then [variable($use) | "${\(.)}"][0] // "${dollar}" + .[1:] elif IN("\"", "\\") then "\\" + . else harmless end]
+  [ parts
+    | if startswith("$") then [variable($use) | "${\(.)}"][0] // "${dollar}" + .[1:]
+      elif IN("\"", "\\") then "\\" + .
+      else harmless
+      end ]
   | "\"\(add // "")\"";

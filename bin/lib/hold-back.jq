@@ -32,7 +32,9 @@ def in_order:
 # --- removed pods
 
 # input: [line] / output: {"service": {"ready address": true, ...}, ...}
-def ready: map(select(.ready)) | group_by(.service) | map({(.[0].service): ([.[].ready[] | {(.): true}] | add // {})}) | add // {};
+def ready:
+  map(select(.ready)) | group_by(.service)
+  | map({(.[0].service): ([.[].ready[] | {(.): true}] | add // {})}) | add // {};
 
 # input: [line of a namespace] as they are live / output: the same without the pods that are no longer ready
 #
@@ -41,7 +43,12 @@ def without_gone($wanted):
   ready as $was
   | ($wanted | ready) as $is
   | ($was | with_entries(.key as $service | .value |= any(keys[]; $is[$service][.]))) as $has_others
-  | map(if .ready and $has_others[.service] then .service as $service | .ready |= map(select($is[$service][.])) else . end);
+  | map(
+      if .ready and $has_others[.service] then
+        .service as $service
+        | .ready |= map(select($is[$service][.]))
+      else .
+      end);
 
 # --- what a namespace may change
 
@@ -51,7 +58,8 @@ def without_gone($wanted):
 def decide($was; $wanted; $used):
   def differs($lines): ($lines | map(select(counts($used)))) != ($was | map(select(counts($used))));
   if differs($wanted) | not then {lines: $wanted, account: .}
-  elif owes($now) + cost <= most_to_owe or $now - .changed >= cost then {lines: $wanted, account: (charge($now) + {changed: $now})}
+  elif owes($now) + cost <= most_to_owe or $now - .changed >= cost then
+    {lines: $wanted, account: (charge($now) + {changed: $now})}
   else
     (if owes($now) + cost <= 2 * most_to_owe then $was | without_gone($wanted) else $was end) as $lines
     | {$lines, account: ((if differs($lines) then charge($now) else . end) | .held //= $now)}
@@ -77,5 +85,6 @@ def problems($namespace):
 | $accounts,
   ( [ ($lines[] | select([namespace] == [])),
       $decided[].lines[],
-      ($accounts | to_entries[] | select(.value.held) | .key as $namespace | $decided[$namespace].lines // [] | problems($namespace)) ]
+      ($accounts | to_entries[] | select(.value.held) | .key as $namespace
+       | $decided[$namespace].lines // [] | problems($namespace)) ]
     | in_order[] )

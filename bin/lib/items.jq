@@ -17,7 +17,8 @@ def unreadable($kind; $namespace; $name; $why):
 
 # input: the line of an object that is nested too deeply / output: a problem
 def too_deep($kind):
-  (capture("^\\{\"metadata\":\\{\"name\":\"(?<name>[-a-z0-9.]+)\".*?\"namespace\":\"(?<namespace>[-a-z0-9]+)\"") // {name: "?", namespace: "?"}) as $its
+  (capture("^\\{\"metadata\":\\{\"name\":\"(?<name>[-a-z0-9.]+)\".*?\"namespace\":\"(?<namespace>[-a-z0-9]+)\"")
+    // {name: "?", namespace: "?"}) as $its
   | unreadable($kind; $its.namespace; $its.name; "it is nested too deeply to be read");
 
 # input: none (jq -n -R) / output: for each item of a list of $kind what `digest` makes of it; or a problem

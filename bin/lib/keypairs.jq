@@ -30,17 +30,25 @@ def algorithm:
   | if $algorithm == "rsaEncryption" and $bits < 2048 then
       {reason: "KeyTooShort", message: "its RSA key has \($bits) bits, and clients accept no key of less than 2048"}
     elif $algorithm == "rsaEncryption" and $bits <= 4096 then {algorithm: "RSA"}
-    elif $algorithm == "id-ecPublicKey" and ($curve | IN("prime256v1", "secp384r1", "secp521r1")) then {algorithm: "ECDSA"}
-    else {reason: "KeyRefused", message: "its key is neither RSA with 2048 to 4096 bits nor ECDSA with P-256, P-384 or P-521, each named, not described"}
+    elif $algorithm == "id-ecPublicKey" and ($curve | IN("prime256v1", "secp384r1", "secp521r1")) then
+      {algorithm: "ECDSA"}
+    else
+      {reason: "KeyRefused",
+        message: "its key is neither RSA with 2048 to 4096 bits nor ECDSA with P-256, P-384 or P-521, each named, not described"}
     end;
 
 # input: {certificate, key, rejection} / output: a fact; $id says of what
 def examine($id):
   def rejected: .rejection | found("routines:[^:]*:([^:)]+)") // "see its log";
   if ($id | endswith(".ca.pem")) and .rejection != "over" then
-    if .rejection == "" then {} else {reason: "AuthorityInvalid", message: "nginx rejects its ca.crt\(if $id | endswith(".crl.ca.pem") then " or ca.crl" else "" end): \(rejected)"} end
+    if .rejection == "" then {}
+    else
+      {reason: "AuthorityInvalid",
+        message: "nginx rejects its ca.crt\(if $id | endswith(".crl.ca.pem") then " or ca.crl" else "" end): \(rejected)"}
+    end
   elif .certificate == "over" or .key == "over" or .rejection == "over" then
-    {reason: "KeyPairRefused", message: "to examine it takes more time or memory than a key pair may take: make another one"}
+    {reason: "KeyPairRefused",
+      message: "to examine it takes more time or memory than a key pair may take: make another one"}
   elif .certificate == "" then
     {reason: "CertificateInvalid", message: "its tls.crt begins with a certificate that openssl cannot read"}
   else
@@ -63,6 +71,7 @@ def examine($id):
   end;
 
 ([$found | split("\n")[] | fromjson? | .id | values | {(.): true}] | add // {}) as $present
-| (reduce (inputs | split("\t")) as [$id, $certificate, $key, $rejection] ({}; .[$id] = ({$certificate, $key, $rejection} | examine($id)))) as $new
+| (reduce (inputs | split("\t")) as [$id, $certificate, $key, $rejection] ({};
+    .[$id] = ({$certificate, $key, $rejection} | examine($id)))) as $new
 | ($facts[0] // {} | with_entries(select($present[.key]))) + $new,
   ($new | to_entries[] | select(.value.reason | not) | "use \(.key)")

@@ -24,7 +24,10 @@ def first_rules($limits):
     "\($rule.host)" as $host
     | if .is_host[$host] then . else .is_host[$host] = true | .hosts += 1 end
     | ([$limits.ingress_paths - .paths, 0] | max) as $left
-    | (if .hosts <= $limits.ingress_hosts then .rules += [$rule | if .http.paths then .http.paths |= .[:$left] else . end] else . end)
+    | (if .hosts <= $limits.ingress_hosts then
+         .rules += [$rule | if .http.paths then .http.paths |= .[:$left] else . end]
+       else .
+       end)
     | .paths += ($rule.http.paths // [] | length));
 
 # input: an Ingress / output: the same; if it asks for too much, without the rest, and with the problem in .excess
@@ -37,7 +40,8 @@ def within_limits($limits):
     | .spec.rules = $rules
     | .spec.tls |= (. // [])[:$limits.ingress_hosts]
     | if $hosts > $limits.ingress_hosts or $paths > $limits.ingress_paths or $entries > $limits.ingress_hosts then
-        .excess = {reason: "LimitExceeded", message: "it has \($hosts) hosts, \($paths) paths and \($entries) entries in spec.tls; of one Ingress, only the first \($limits.ingress_hosts) hosts, \($limits.ingress_paths) paths and \($limits.ingress_hosts) entries are served"}
+        .excess = {reason: "LimitExceeded",
+          message: "it has \($hosts) hosts, \($paths) paths and \($entries) entries in spec.tls; of one Ingress, only the first \($limits.ingress_hosts) hosts, \($limits.ingress_paths) paths and \($limits.ingress_hosts) entries are served"}
       else .
       end
   end;
@@ -64,9 +68,13 @@ def size:
       ingresses: length,
       hosts: ($hosts | length),
       wildcards: ([$hosts[] | select(startswith("*"))] | length),
-      paths: (total(.[].claims | length) - ($hosts | length) + total(.[] | select(.options.set) | more_locations * number_of_hosts)),
+      paths: (total(.[].claims | length) - ($hosts | length)
+        + total(.[] | select(.options.set) | more_locations * number_of_hosts)),
       networks: total(.[].options.set | values | .[] | arrays | length),
-      tls_hosts: total(.[] | select(.tls != []) | number_of_hosts as $own | .tls[] | .hosts // [] | length | if . == 0 then [$own, 1] | max else . end)
+      tls_hosts: total(.[] | select(.tls != [])
+        | number_of_hosts as $own
+        | .tls[] | .hosts // [] | length
+        | if . == 0 then [$own, 1] | max else . end)
     };
 
 # input: what size says / output: the name of a limit that is exceeded, or null
@@ -107,7 +115,10 @@ def within_namespace_limits($limits):
 # to millions of lines. An endpoint that is found by a hash costs nginx as much as five others, in memory and time.
 def endpoint_limits($slices; $limits):
   def lines($endpoints):
-    if .balance.hash or .balance.sticky then 5 elif .balance.tries > $endpoints and $endpoints > 0 then .balance.tries / $endpoints | ceil else 1 end;
+    if .balance.hash or .balance.sticky then 5
+    elif .balance.tries > $endpoints and $endpoints > 0 then .balance.tries / $endpoints | ceil
+    else 1
+    end;
   map(.[0].service as $service
       | total($slices[$service][]? | (.ready // [] | length) + (.ending // [] | length)) as $endpoints
       | {$service, lines: total(.[] | lines($endpoints)), $endpoints})
@@ -128,5 +139,6 @@ def not_too_many_problems($limits):
     | if length <= $limits.ingress_problems then .[]
       else
         (sort_by(.reason != "ProtectionNotAvailable")[:$limits.ingress_problems][]),
-        {ingress: .[0].ingress, namespace: .[0].namespace, reason: "MoreProblems", message: "and \(length - $limits.ingress_problems) more problems\(.[0].namespace // "" | if . == "" then . else " in namespace " + . end)"}
+        {ingress: .[0].ingress, namespace: .[0].namespace, reason: "MoreProblems",
+          message: "and \(length - $limits.ingress_problems) more problems\(.[0].namespace // "" | if . == "" then . else " in namespace " + . end)"}
       end ];

@@ -50,10 +50,16 @@ def key_of_use: if (.use // "pair") == "pair" then .certificate else "\(.use) \(
 #         headers, it is a ConfigMap, and the line is {headers, ...}
 def secret($use; $of; $secrets):
   . as $text
-  | (if $use | is_headers then {kind: "ConfigMap", key: [named_config_map($of)][0]} else {kind: "Secret", key: [named($of)][0]} end) as {$kind, $key}
+  | (if $use | is_headers then {kind: "ConfigMap", key: [named_config_map($of)][0]}
+     else {kind: "Secret", key: [named($of)][0]}
+     end) as {$kind, $key}
   | if $key == null then
-      {reason: "\($kind)Refused", message: "\($kind) \($text) is not of namespace \($of)\(if $kind == "Secret" then ", and SHARED_NAMESPACES does not list its namespace" else "" end)"}
+      {reason: "\($kind)Refused",
+        message: "\($kind) \($text) is not of namespace \($of)\(if $kind == "Secret" then ", and SHARED_NAMESPACES does not list its namespace" else "" end)"}
     else
       ($secrets[{certificate: $key, $use} | key_of_use] // {reason: "\($kind)NotFound"})
-      | if .reason then .message = "\($kind) \($key | sub("/configmaps/"; "/"))\(if .message then ": " + .message else " does not exist" end)" else . end
+      | if .reason then
+          .message = "\($kind) \($key | sub("/configmaps/"; "/"))\(if .message then ": " + .message else " does not exist" end)"
+        else .
+        end
     end;

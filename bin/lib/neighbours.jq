@@ -30,7 +30,9 @@ def as_kernel_says:
 
 ($accounts[0] // {} | to_entries) as $accounts
 | ($accounts | map(select(.value.held).key)) as $held
-| (if $held != [] then $held else [$accounts | max_by(.value.paid) | select(.value.paid? and .value.paid - $now >= 5 * cost).key] end) as $restless
+| (if $held != [] then $held
+   else [$accounts | max_by(.value.paid) | select(.value.paid? and .value.paid - $now >= 5 * cost).key]
+   end) as $restless
 | select($restless != [])
 | .upstreams[]? | select(.service | split("/")[0] | IN($restless[]) | not)
 | .endpoints[] | as_kernel_says

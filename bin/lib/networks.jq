@@ -2,7 +2,9 @@
 include "allow";
 
 # input: hexadecimal digits / output: the number
-def from_hex: reduce (ascii_downcase | explode[]) as $digit (0; . * 16 + if $digit < 97 then $digit - 48 else $digit - 87 end);
+def from_hex:
+  reduce (ascii_downcase | explode[]) as $digit (0;
+    . * 16 + if $digit < 97 then $digit - 48 else $digit - 87 end);
 
 # input: a number / output: its hexadecimal digits
 def to_hex: if . < 16 then "0123456789abcdef"[.:. + 1] else (. / 16 | floor | to_hex) + (. % 16 | to_hex) end;

@@ -31,7 +31,9 @@ def shares_with($other): .[$other] or .["*"];
 def without_strangers($first):
   . as {$host, $owner}
   | shares as $shares
-  | [(.claims | map(.ingress | namespace) | unique - [$owner])[] as $other | select($shares | shares_with($other) | not) | {($other): true}] as $strangers
+  | [ (.claims | map(.ingress | namespace) | unique - [$owner])[] as $other
+      | select($shares | shares_with($other) | not)
+      | {($other): true} ] as $strangers
   | ($strangers | add // {}) as $is_stranger
   | .problems = [.claims | map(.ingress) | unique[] | select($is_stranger[namespace])
       | {problem: {ingress: ., reason: "HostTaken", message:
@@ -42,16 +44,22 @@ def without_strangers($first):
 # args:   $mode: HOST_OWNERSHIP; $ingresses: [digest of an Ingress, the oldest first]
 # output: [{host, owner: its namespace (none for host ""), claims: those that count, problems}, ...]
 def with_owners($mode; $ingresses):
-  (if $mode == "strict" then map(select(.[0].host | startswith("*.")) | {(.[0].host): .}) | add else null end) as $wildcards
+  (if $mode == "strict" then map(select(.[0].host | startswith("*.")) | {(.[0].host): .}) | add
+   else null
+   end) as $wildcards
   | (if $wildcards then [$ingresses[].ingress] | to_entries | map({(.value): .key}) | add else {} end) as $age
   | map(
       {host: .[0].host, claims: .}
       | if .host == "" then .
         else
           (if $wildcards then .wildcard = $wildcards[.host | as_wildcard] else . end)
-          | (if .wildcard then [.claims[0], .wildcard[0]] | min_by($age[.ingress] // infinite) else .claims[0] end) as $first
+          | (if .wildcard then [.claims[0], .wildcard[0]] | min_by($age[.ingress] // infinite)
+             else .claims[0]
+             end) as $first
           | .owner = ($first.ingress | namespace)
-          | if $mode == "shared" or (.claims[0].ingress == $first.ingress and .claims[-1].ingress == $first.ingress) then . # they are in the order of the Ingresses, so all are one's
+          # they are in the order of the Ingresses, so all are one's
+          | if $mode == "shared"
+              or (.claims[0].ingress == $first.ingress and .claims[-1].ingress == $first.ingress) then .
             else without_strangers($first)
             end
         end );
@@ -63,5 +71,7 @@ def owners($mode):
      .[$value.host] //= {number: $key, namespace: ($value.ingress | namespace)})) as $first
   | $first
   | with_entries(
-      (if $mode == "strict" and (.key | startswith("*.") | not) then $first[.key | as_wildcard] else null end) as $wildcard
+      (if $mode == "strict" and (.key | startswith("*.") | not) then $first[.key | as_wildcard]
+       else null
+       end) as $wildcard
       | .value = ([.value, $wildcard | values] | min_by(.number).namespace));

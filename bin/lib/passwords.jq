@@ -28,7 +28,8 @@ def entry:
 def htpasswd:
   def refused($message): {reason: "PasswordsRefused", $message};
   if length > most_users then refused("it has more than \(most_users) users")
-  elif any(.[]; .hash == null or (.user | is_user | not)) then refused("a line of it is not user:hash, or the user's name has a character that is not possible")
+  elif any(.[]; .hash == null or (.user | is_user | not)) then
+    refused("a line of it is not user:hash, or the user's name has a character that is not possible")
   elif any(.[]; .hash != "" and (.hash | is_cheap_hash | not)) then
     refused("the hash of a password in it is none of apr1, {SHA}, {SSHA}, bcrypt up to cost 10, or crypt without a number of rounds")
   else {text: (map(select(.hash != "") | "\(.user):\(.hash)") | join(","))}
@@ -43,7 +44,8 @@ def passwords($use):
   def refused($message): {reason: "PasswordsRefused", $message};
   (.data // {}) as $data
   | if $use == "auth-file" then
-      if $data.auth | type != "string" then refused("it has no key \"auth\", which holds an htpasswd file; if its keys are users, say so with auth-secret-type: auth-map")
+      if $data.auth | type != "string" then
+        refused("it has no key \"auth\", which holds an htpasswd file; if its keys are users, say so with auth-secret-type: auth-map")
       elif $data.auth | length > most_bytes * 4 / 3 then refused("it has more than 128 KiB of passwords")
       else [$data.auth | @base64d | split("\n")[] | entry] | htpasswd
       end

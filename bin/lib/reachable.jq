@@ -6,7 +6,8 @@
 #
 # That Service has the addresses of all replicas, so that all of them decide alike.
 def of_controllers($namespace; $pod):
-  if .metadata.namespace == $namespace and any(.endpoints[]?.targetRef | values; .kind == "Pod" and .name == $pod) then {of_controllers: true}
+  if .metadata.namespace == $namespace
+    and any(.endpoints[]?.targetRef | values; .kind == "Pod" and .name == $pod) then {of_controllers: true}
   else {}
   end;
 
@@ -17,8 +18,11 @@ def without(is_refused; $why):
   | if $refused == [] then .
     else
       ((.ready, .ending) |= map(select(is_refused | not))),
-      (if $refused[1:] == [] then "is not served" else "and \($refused[1:] | length) more addresses are not served" end) as $what
-      | {problem: {namespace: (.slice | split("/")[0]), reason: "EndpointRefused", message: "EndpointSlice \(.slice): \($refused[0]) \($what): \($why)"}}
+      (if $refused[1:] == [] then "is not served"
+       else "and \($refused[1:] | length) more addresses are not served"
+       end) as $what
+      | {problem: {namespace: (.slice | split("/")[0]), reason: "EndpointRefused",
+                   message: "EndpointSlice \(.slice): \($refused[0]) \($what): \($why)"}}
     end;
 
 # input: [digest of an EndpointSlice] / output: each, without addresses of the controller; and problems
@@ -31,6 +35,7 @@ def reachable:
   | [.[] | select(.of_controllers) | (.ready + .ending)[]?] as $of_controllers
   | .[]
   | if .of_controllers then .ready = [] | .ending = [] | del(.of_controllers)
-    elif .ready and (.ready + .ending | . != . - $of_controllers) and any(.ports[]; IN($own_ports[])) then without(IN($of_controllers[]); "address and port of a controller")
+    elif .ready and (.ready + .ending | . != . - $of_controllers) and any(.ports[]; IN($own_ports[])) then
+      without(IN($of_controllers[]); "address and port of a controller")
     else .
     end;

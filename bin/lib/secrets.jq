@@ -78,11 +78,15 @@ def refused($reason; $message): {$reason, $message};
 
 # input: a Secret's line / output: its "namespace/name", even if jq cannot read it all
 def key_of_line:
-  .[:1000] | capture("\\A\\{\"metadata\":\\{\"name\":\"(?<name>[-a-z0-9.]+)\".*?\"namespace\":\"(?<namespace>[-a-z0-9]+)\"") // {} | "\(.namespace)/\(.name)";
+  .[:1000]
+  | capture("\\A\\{\"metadata\":\\{\"name\":\"(?<name>[-a-z0-9.]+)\".*?\"namespace\":\"(?<namespace>[-a-z0-9]+)\"")
+    // {}
+  | "\(.namespace)/\(.name)";
 
 # input: a Secret / output: the name of its file, which differs for each Secret and use, and after each change
 def id($use):
-  {pair: ".pem", ca: (if .data["ca.crl"] then ".crl.ca.pem" else ".ca.pem" end), "auth-file": ".file.htpasswd", "auth-map": ".map.htpasswd"}[$use] as $ending
+  {pair: ".pem", ca: (if .data["ca.crl"] then ".crl.ca.pem" else ".ca.pem" end),
+   "auth-file": ".file.htpasswd", "auth-map": ".map.htpasswd"}[$use] as $ending
   | "\(.metadata.uid)-\(.metadata.resourceVersion)"
   | select(test("\\A[0-9a-f-]{1,64}\\z"))
   | . + $ending;
@@ -124,10 +128,13 @@ def key_pair:
     elif ($certificates | length) < ([$crt | scan("-----BEGIN [A-Z0-9 ]*CERTIFICATE-----")] | length) then
       refused("CertificateInvalid"; "a certificate in its tls.crt is cut, or not in PEM form")
     elif $keys == [] and ($key | test("-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type:[^\\n]{0,20}ENCRYPTED")) then
-      refused("PrivateKeyEncrypted"; "its private key is encrypted, and nobody is here to enter the passphrase: store it without one")
+      refused("PrivateKeyEncrypted";
+        "its private key is encrypted, and nobody is here to enter the passphrase: store it without one")
     elif $keys == [] then refused("PrivateKeyInvalid"; "its tls.key holds no private key in PEM form")
-    elif $keys[0] | length > 8192 then refused("KeyPairRefused"; "its private key is larger than 8 KiB, which no key needs that is served")
-    elif $keys[0] | is_clear | not then refused("PrivateKeyInvalid"; "what its tls.key calls a private key is none, or an encrypted one")
+    elif $keys[0] | length > 8192 then
+      refused("KeyPairRefused"; "its private key is larger than 8 KiB, which no key needs that is served")
+    elif $keys[0] | is_clear | not then
+      refused("PrivateKeyInvalid"; "what its tls.key calls a private key is none, or an encrypted one")
     else {text: ([$certificates[], $keys[0]] | join("\n") | in_one_line)}
     end;
 
@@ -143,18 +150,25 @@ def authorities:
     elif ($certificates | length) < ([$crt | scan("-----BEGIN [A-Z0-9 ]*CERTIFICATE-----")] | length) then
       refused("AuthorityInvalid"; "a certificate in its ca.crt is cut, or not in PEM form")
     elif .data["ca.crl"] and ($lists == [] or ($lists | length) * 4 != ([$crl | scan("-----")] | length)) then
-      refused("AuthorityInvalid"; "its ca.crl holds no list of revoked certificates in PEM form, or one that is cut or has no lines")
+      refused("AuthorityInvalid";
+        "its ca.crl holds no list of revoked certificates in PEM form, or one that is cut or has no lines")
     else {text: ($certificates + $lists | join("\n") | in_one_line)}
     end
     | . + {$pair};
 
 # input: a Secret / output: {id, size, text} of what it is wanted for, or {reason, message}
 def used_secret($use):
-  ([.data | {pair: [.["tls.crt", "tls.key"]], ca: [.["ca.crt", "ca.crl"]], "auth-file": [.auth], "auth-map": [tojson]}[$use][] | strings | length] | add // 0) as $size
+  ([ .data
+     | {pair: [.["tls.crt", "tls.key"]], ca: [.["ca.crt", "ca.crl"]],
+        "auth-file": [.auth], "auth-map": [tojson]}[$use][]
+     | strings | length ]
+   | add // 0) as $size
   | if [id($use)] == [] then refused("ObjectUnreadable"; "it has no uid or resourceVersion")
-    elif $use == "pair" and $size > largest_pair then refused("KeyPairRefused"; "its tls.crt and tls.key are larger than 64 KiB")
+    elif $use == "pair" and $size > largest_pair then
+      refused("KeyPairRefused"; "its tls.crt and tls.key are larger than 64 KiB")
     elif $use == "pair" then {id: id($use), $size} + key_pair
-    elif $use == "ca" and $size > largest_pair then refused("AuthorityRefused"; "its ca.crt and ca.crl are larger than 64 KiB")
+    elif $use == "ca" and $size > largest_pair then
+      refused("AuthorityRefused"; "its ca.crt and ca.crl are larger than 64 KiB")
     elif $use == "ca" then {id: id($use), $size} + authorities
     else {id: id($use), $size} + passwords($use)
     end
@@ -185,7 +199,9 @@ def looked_at($wanted):
       | read_item
       | if has("object") | not then
           as_it_says | for_each_use($wanted; refused("ObjectUnreadable"; "it is nested too deeply to be read"))
-        elif (.object | type) != "object" or (.object.metadata.name | type) != "string" or ($name and (.object | (.kind | IN("Secret", "ConfigMap") | not) or name_here != $name)) then
+        elif (.object | type) != "object"
+            or (.object.metadata.name | type) != "string"
+            or ($name and (.object | (.kind | IN("Secret", "ConfigMap") | not) or name_here != $name)) then
           error("an item of the list is not a Secret, or what was asked for is another object")
         else
           .object as $secret
@@ -227,7 +243,9 @@ def pairs:
       | .orders = []
       | if $it.text | not then .found = $it
         elif .bytes[$of] > largest_namespace then
-          .found = ($it | {certificate} + if .use then {use} else {} end) + refused("KeyPairRefused"; "the key pairs of namespace \($of) have more than 12 MB: this one is too much")
+          .found = ($it | {certificate} + if .use then {use} else {} end)
+            + refused("KeyPairRefused";
+                "the key pairs of namespace \($of) have more than 12 MB: this one is too much")
         else
           .found = ($it | del(.text))
           | (if $facts[0][$it.id] or ($it.id | needs_examination | not) then . else .new[$of] += 1 end)
@@ -245,9 +263,13 @@ def serves($present): .headers or .id != null and ($facts[0][.id].reason | not) 
 #
 # The namespaces take turns. Those that nobody has asked for come first, and then those that were asked longest ago.
 def due:
-  def turns: group_by(.name | split("/")[0]) | [.[] | sort_by(.time // -1) | to_entries[] | .value + {number: .key}] | sort_by([.number, .time // -1]);
+  def turns:
+    group_by(.name | split("/")[0])
+    | [.[] | sort_by(.time // -1) | to_entries[] | .value + {number: .key}]
+    | sort_by([.number, .time // -1]);
   (map(select(.time and .serves)) | turns) as $serving
-  | (map(select(.time == null or ((.serves | not) and $began - .time >= seconds_before_asked_again))) | turns) as $missing
+  | (map(select(.time == null or ((.serves | not) and $began - .time >= seconds_before_asked_again)))
+     | turns) as $missing
   | ($serving[:serving_a_round] + $missing[:missing_a_round] | map({(.name): true}) | add // {}) as $ask
   | (select(any($missing[missing_a_round:][]; .time == null)) | "more"),
     ( .[]
@@ -269,13 +291,18 @@ def others:
   | (reduce $wishes[].secret as $name ({}; .[$name] //= length)) as $rank
   | [$wanted | keys[] | select($there[.] | not)] | sort_by($rank[.]) | group_by(split("/")[0])
   | (.[][asked_a_namespace:][]
-     | {certificate: ., use: "*"} + refused("LimitExceeded"; "its namespace names more than \(asked_a_namespace) Secrets that are missing, or not of type kubernetes.io/tls, and ConfigMaps")
+     | {certificate: ., use: "*"}
+       + refused("LimitExceeded";
+           "its namespace names more than \(asked_a_namespace) Secrets that are missing, or not of type kubernetes.io/tls, and ConfigMaps")
      | "found \(tojson)"),
     ( [ .[][:asked_a_namespace][]
         | ($known[.] // []) as $its
         | ([$its[] | .use // "pair"]) as $uses
         | {name: ., $its, serves: ($its != [] and all($its[]; serves($present))),
-           time: (if ($uses == ["*"] or $wanted[.] - $uses == []) and all($its[]; .id == null or $facts[0][.id].reason or $present[.id]) then $times[.] else null end)} ]
+           time: (if ($uses == ["*"] or $wanted[.] - $uses == [])
+                    and all($its[]; .id == null or $facts[0][.id].reason or $present[.id]) then $times[.]
+                  else null
+                  end)} ]
       | due );
 
 # --- settled
@@ -295,9 +322,11 @@ def settled:
 def line($present):
   (if .id | needs_examination then $facts[0][.id] else {} end) as $fact
   | del(.id, .size)
-    + if $fact == null or ($fact.reason == null and ($present[.id] | not)) then refused("SecretNotReady"; "it is being examined, for some seconds")
+    + if $fact == null or ($fact.reason == null and ($present[.id] | not)) then
+        refused("SecretNotReady"; "it is being examined, for some seconds")
       elif $fact.reason then $fact
-      elif $fact.notAfter and $fact.notAfter <= $now then refused("CertificateExpired"; "its certificate expired at \($fact.notAfter)")
+      elif $fact.notAfter and $fact.notAfter <= $now then
+        refused("CertificateExpired"; "its certificate expired at \($fact.notAfter)")
       else $fact + {file: .id}
       end;
 

@@ -5,9 +5,13 @@ include "quoting"; # string
 #
 # nginx needs some 40 KiB for a server, twice during a reload, and an Ingress may have a thousand hosts for one path.
 def merged:
-  def content: if .others or .host == "" or (.host | startswith("*.")) then .host else delpaths([["host"]]) | tojson end;
+  def content:
+    if .others or .host == "" or (.host | startswith("*.")) then .host
+    else delpaths([["host"]]) | tojson
+    end;
   [ group_by(.locations[0].ingress)[]
-    | if length == 1 then .[0] else group_by(content)[] | .[0] + {hosts: map(.host)} end ] # most Ingresses have one host
+    # most Ingresses have one host
+    | if length == 1 then .[0] else group_by(content)[] | .[0] + {hosts: map(.host)} end ]
   | sort_by((.others | not), .host);
 
 # input: a path / output: it, and all paths above it, the longest first: "/a/b" => "/a/b", "/a", "/"

@@ -7,4 +7,5 @@ def service_addresses: [.[] | .service as $service | .addresses[]? | {(.): $serv
 # input: the host of a URL / output: "namespace/name" of the Service that it names, or null; $addresses are these
 def service_named($addresses):
   $addresses[ltrimstr("[") | rtrimstr("]")]
-  // ([capture("\\A(?<name>[a-z0-9-]+)\\.(?<namespace>[a-z0-9-]+)(\\.svc(\\.cluster\\.local\\.?)?)?\\z")] | if . == [] then null else .[0] | "\(.namespace)/\(.name)" end);
+  // ([capture("\\A(?<name>[a-z0-9-]+)\\.(?<namespace>[a-z0-9-]+)(\\.svc(\\.cluster\\.local\\.?)?)?\\z")]
+      | if . == [] then null else .[0] | "\(.namespace)/\(.name)" end);

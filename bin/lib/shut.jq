@@ -38,7 +38,11 @@ def protects: (.protections // []) != [] or .closed != null;
 def counting($all; $protects):
   .excess as $excess
   | [$all[] | select(.host and .pathType != "Refused")]
-    + if $protects then [$all[] | select(.pathType == "Refused" or ($excess and .pathType == "Default")) | {host, path, pathType: "Refused"}] | unique
+    + if $protects then
+        [ $all[]
+          | select(.pathType == "Refused" or ($excess and .pathType == "Default"))
+          | {host, path, pathType: "Refused"} ]
+        | unique
       else [] end;
 
 # input: [digest of an Ingress of one namespace that is beyond a limit] / output: the claims that they protect
@@ -46,14 +50,16 @@ def counting($all; $protects):
 # Clients of a whole host may need a certificate because of one. A canary protects nothing: its main Ingress does.
 def protected_beyond:
   def is_whole: any(.options.protections[]?; startswith("auth-tls-"));
-  def protecting: (.options.protections or any(.claims[]; .reason == "ProtectionNotAvailable")) and (.options.set.canary | not);
+  def protecting:
+    (.options.protections or any(.claims[]; .reason == "ProtectionNotAvailable")) and (.options.set.canary | not);
   map(select(protecting))
   | (([.[].claims | length] | add) > most_beyond) as $are_many
   | [ limit(most_beyond; .[]
       | . as $ingress
       | ($are_many or is_whole) as $whole
       | .claims[] | select(if $whole then .pathType == "Default" else .service or .status or .pathType == "Refused" end)
-      | {host, path, pathType: (if $whole then "Refused" else .pathType end), beyond: true} + ($ingress | {ingress, created})) ];
+      | {host, path, pathType: (if $whole then "Refused" else .pathType end), beyond: true}
+        + ($ingress | {ingress, created})) ];
 
 # --- one host
 
@@ -72,9 +78,17 @@ def and_above: . as $folder | indices("/")[] | $folder[:. + 1];
 #
 # above are the folders in which a path would answer for one; below, those in which any path could.
 def places:
-  def add($place): if . == null then [$place] elif length == 1 and .[0].ingress != $place.ingress then . + [$place] else . end;
+  def add($place):
+    if . == null then [$place]
+    elif length == 1 and .[0].ingress != $place.ingress then . + [$place]
+    else .
+    end;
   map({ingress, path, pathType, beyond})
-  | [group_by(.ingress | namespace)[] | if ([.[].path | split("/") | length] | add) > most_folders then map(.path = "/" | .pathType = "Refused") | unique_by(.ingress)[] else .[] end]
+  | [ group_by(.ingress | namespace)[]
+      | if ([.[].path | split("/") | length] | add) > most_folders then
+          map(.path = "/" | .pathType = "Refused") | unique_by(.ingress)[]
+        else .[]
+        end ]
   | reduce .[] as $place ({above: {}, below: {}};
       "\($place.ingress | namespace) " as $of
       | ($place | folder) as $folder
@@ -83,7 +97,8 @@ def places:
 
 # input: a shut place / output: why it is one, as the end of a sentence
 def why:
-  if .pathType == "Refused" then "because Ingress \(.ingress) protects a path that is not served, which could be this one"
+  if .pathType == "Refused" then
+    "because Ingress \(.ingress) protects a path that is not served, which could be this one"
   elif .beyond then "because Ingress \(.ingress) protects \(.path), and is not served: it is beyond a limit"
   else "while Ingress \(.ingress) is quarantined, which protects \(.path)"
   end;
@@ -100,13 +115,19 @@ def shut_at($places):
     else
       "\(.ingress | namespace) " as $of
       | folder as $folder
-      | first(($places.above[$of + $folder], (if $places.below == {} then null else $places.below[$of + ($folder | and_above)] end))[]? | select(.ingress != $claim.ingress)) // null
+      | first(
+          ( $places.above[$of + $folder],
+            (if $places.below == {} then null else $places.below[$of + ($folder | and_above)] end) )[]?
+          | select(.ingress != $claim.ingress)) // null
       | . as $place
       | $claim | if $place then shut($place | why) else . end
     end;
 
 # input: a claim of an Ingress that is not served / output: whether it protects something
-def protecting: .beyond or .pathType == "Refused" or ((.protections or .reason == "ProtectionNotAvailable") and (.upstream or .status));
+def protecting:
+  .beyond
+  or .pathType == "Refused"
+  or ((.protections or .reason == "ProtectionNotAvailable") and (.upstream or .status));
 
 # input: [claim of one host, the oldest Ingress first] / output: those that are served, or closed
 def without_shut($is_quarantined):
@@ -138,18 +159,25 @@ def fallbacks($has_error):
 # nginx tries the hosts of all_shut one by one, as it does wildcards, so a namespace may have as many.
 def with_shut_places($is_quarantined; $limits):
   [.[] | {host, given: .claims, left: (.claims | without_shut($is_quarantined))}] as $hosts
-  | [$hosts[] | select(.left == [] and .given != []) | {host, ingress: .given[0].ingress, protecting: any(.given[]; protecting)}] as $gone
-  | [$gone | map(select($is_quarantined[.ingress].without_hosts | not)) | group_by(.ingress | namespace)[] | .[:$limits.namespace_wildcards]] as $shut
+  | [ $hosts[]
+      | select(.left == [] and .given != [])
+      | {host, ingress: .given[0].ingress, protecting: any(.given[]; protecting)} ] as $gone
+  | [ $gone
+      | map(select($is_quarantined[.ingress].without_hosts | not))
+      | group_by(.ingress | namespace)[]
+      | .[:$limits.namespace_wildcards] ] as $shut
   | ($gone | fallbacks([$shut[][] | {(.host): true}] | add // {})) as $fallbacks
   | def shut_as_fallback:
       $fallbacks["\(.ingress // "/" | namespace) \(.host)"] as $gone
       | if $gone then shut("because Ingress \($gone) protects a host that would go here, and is not served") else . end;
-    [$shut[] | [all_shut]] + [$hosts[].left | select(. != []) | if $fallbacks == {} then . else map(shut_as_fallback) end];
+    [$shut[] | [all_shut]]
+    + [$hosts[].left | select(. != []) | if $fallbacks == {} then . else map(shut_as_fallback) end];
 
 # input: [{host, claims}, ...] (ownership.jq) / output: [[claim of one host that is served, or closed], ...]
 #
 # In most clusters, nothing has to stay shut.
 def served($is_quarantined; $limits):
-  if $is_quarantined == {} and all(.[].claims[]; (.beyond or .pathType == "Refused") | not) then [.[].claims | select(. != [])]
+  if $is_quarantined == {} and all(.[].claims[]; (.beyond or .pathType == "Refused") | not) then
+    [.[].claims | select(. != [])]
   else with_shut_places($is_quarantined; $limits)
   end;

@@ -50,7 +50,10 @@ def points:
   $pods[0] as $pods
   | if $pods.mine and $pods.ready == [] then {wait: "none of our pods is ready yet"}
     elif $address != "" then {points: [$address | split(",")[] | point]}
-    elif $service != "" then $found[0] // {} | (if .items then .items[0] // null elif .spec then . else null end) | service_points
+    elif $service != "" then
+      $found[0] // {}
+      | (if .items then .items[0] // null elif .spec then . else null end)
+      | service_points
     else $pods | node_points
     end
   | if (.points // []) != [] then {points: (.points | unique)} else {wait} end;
@@ -75,7 +78,9 @@ def showing($points):
    status: {loadBalancer: (if $points == [] then {} else {ingress: $points} end)}};
 
 # input: [Ingress] / output: "Ingress a, b and 3 more", or nothing for none
-def listed: select(length > 0) | "Ingress \(map(key) | .[:8] | join(", "))\(if length > 8 then " and \(length - 8) more" else "" end)";
+def listed:
+  select(length > 0)
+  | "Ingress \(map(key) | .[:8] | join(", "))\(if length > 8 then " and \(length - 8) more" else "" end)";
 
 input
 | points as $exposure
@@ -94,6 +99,9 @@ input
   ( if any($arrived[]; $exposure.points - shown != []) then $pods[0].ready | join(" ") else "" end ),
   ( if $waiting > 0 then $waiting else 0 end ),
   ( [$arrived[] | select(shown == []) | {(key): showing($exposure.points).status}] | add // {} | tojson ),
-  ( [.items[] | select($sent[key] == .metadata.resourceVersion), $left[], $arrived[] | {(key): .metadata.resourceVersion}]
+  ( [.items[] | select($sent[key] == .metadata.resourceVersion), $left[], $arrived[]
+     | {(key): .metadata.resourceVersion}]
     | add // {} | tojson ),
-  ( {apiVersion: "v1", kind: "List", items: [ ($left[] | showing([])), ($arrived[] | showing($exposure.points)) ]} | tojson )
+  ( {apiVersion: "v1", kind: "List",
+     items: [ ($left[] | showing([])), ($arrived[] | showing($exposure.points)) ]}
+    | tojson )

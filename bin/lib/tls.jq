@@ -57,7 +57,8 @@ def wishes($ingress; $rule_hosts; $certificates):
   | "its hosts have the default certificate" as $consequence
   | if (.secretName // "") == "" then empty
     elif .secretName | is_name | not then
-      tls_problem($ingress; "SecretRefused"; "\(.secretName | quoted) is not a name that a Secret can have: \($consequence)")
+      tls_problem($ingress; "SecretRefused";
+        "\(.secretName | quoted) is not a name that a Secret can have: \($consequence)")
     elif $certificate == null then
       tls_problem($ingress; "SecretNotFound"; "Secret \($secret) does not exist: \($consequence)")
     elif $certificate.reason then
@@ -68,7 +69,8 @@ def wishes($ingress; $rule_hosts; $certificates):
         else
           {ingress: $ingress, namespace: ($ingress | namespace), host: ., certificate: $certificate},
           ( select($certificate.names[.] or $certificate.names[as_wildcard] | not)
-            | tls_problem($ingress; "CertificateNameMismatch"; "the certificate in Secret \($secret) is not for host \(.), so clients may reject it") )
+            | tls_problem($ingress; "CertificateNameMismatch";
+                "the certificate in Secret \($secret) is not for host \(.), so clients may reject it") )
         end
     end;
 
@@ -97,7 +99,8 @@ def all_wishes($certificates; $limits):
     | .wishes = $wishes[:$most]
     | if $counts then .made[$namespace] += (.wishes | length) else . end
     | if ($wishes | length) > $most then
-        .wishes += [tls_problem($ingress.ingress; "LimitExceeded"; "not all hosts of its spec.tls are served: they are more than LIMITS lets an Ingress or a namespace have (ingress_hosts, namespace_tls_hosts), with those that come from certificates")]
+        .wishes += [tls_problem($ingress.ingress; "LimitExceeded";
+          "not all hosts of its spec.tls are served: they are more than LIMITS lets an Ingress or a namespace have (ingress_hosts, namespace_tls_hosts), with those that come from certificates")]
       else . end;
     .wishes[]);
 
@@ -115,9 +118,11 @@ def host_certificates($hosts):
       | .certificate.algorithm as $algorithm
       | first($own[.namespace][] | select(.certificate.algorithm == $algorithm)) as $winner
       | if .namespace != $owner then
-          tls_problem(.ingress; "HostTaken"; "host \($host) belongs to namespace \($owner), so a Secret of namespace \(.namespace) cannot be its certificate")
+          tls_problem(.ingress; "HostTaken";
+            "host \($host) belongs to namespace \($owner), so a Secret of namespace \(.namespace) cannot be its certificate")
         elif .certificate.certificate != $winner.certificate.certificate then
-          tls_problem(.ingress; "CertificateTaken"; "host \($host) already has the certificate of Secret \($winner.certificate.certificate), from Ingress \($winner.ingress)")
+          tls_problem(.ingress; "CertificateTaken";
+            "host \($host) already has the certificate of Secret \($winner.certificate.certificate), from Ingress \($winner.ingress)")
         else empty
         end ]};
 
@@ -156,7 +161,9 @@ def certificates($certificates; $hosts; $default; $limits):
 def default_certificate($secret; $certificates):
   $certificates[$secret] as $certificate
   | if $secret == "" then empty
-    elif $certificate == null then tls_problem(null; "SecretNotFound"; "DEFAULT_TLS_SECRET: Secret \($secret) does not exist")
-    elif $certificate.reason then tls_problem(null; $certificate.reason; "DEFAULT_TLS_SECRET: Secret \($secret): \($certificate.message)")
+    elif $certificate == null then
+      tls_problem(null; "SecretNotFound"; "DEFAULT_TLS_SECRET: Secret \($secret) does not exist")
+    elif $certificate.reason then
+      tls_problem(null; $certificate.reason; "DEFAULT_TLS_SECRET: Secret \($secret): \($certificate.message)")
     else $certificate.file
     end;

@@ -65,6 +65,11 @@ shell_programs() {
   done
 }
 
+@test "comments have at most 120 columns" {
+  run -0 xargs -a <(git ls-files bin templates | grep -vE '[.](md|json)$') awk 'length > 120 && /^ *#/ {print FILENAME ":" FNR ": " $0}'
+  assert_equal '' "$output"
+}
+
 @test "make help names every target that is meant for people" {
   run make help
   for target in $(sed -n 's/^.PHONY: //p' Makefile); do

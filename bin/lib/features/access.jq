@@ -11,4 +11,7 @@ def model: number_networks("allowlist-source-range"; "allow") | number_networks(
 def location:
   "return 403 \"This path is not open to your address, $remote_addr.\\n\";" as $turn_away
   | (if .set.deny then "if ($in_networks_\(.set.deny)) { \($turn_away) } " else "" end)
-  + (if .set.allow and (.set.satisfy == "any" and (.users or .who) | not) then "if ($in_networks_\(.set.allow) = \"\") { \($turn_away) } " else "" end);
+  + (if .set.allow and (.set.satisfy == "any" and (.users or .who) | not) then
+       "if ($in_networks_\(.set.allow) = \"\") { \($turn_away) } "
+     else ""
+     end);

@@ -30,7 +30,9 @@ def claims($context):
 # input: a location / output: the value of the cookie's Path; for regular expressions and what a cookie cannot have, "/"
 def cookie_path:
   .set["session-cookie-path"]
-  // if .set["use-regex"] or .set["rewrite-target"] or (.path | test("\\A[A-Za-z0-9._~/-]+\\z") | not) then "/" else .path end;
+  // if .set["use-regex"] or .set["rewrite-target"] or (.path | test("\\A[A-Za-z0-9._~/-]+\\z") | not) then "/"
+     else .path
+     end;
 
 # input: a location / output: the attributes of its cookie, as nginx writes them
 def attributes:
@@ -81,12 +83,17 @@ def location:
     + (if .set | names_pod then "set $session_name \($name); set $session_attributes \"\(attributes)\"; " else "" end)
     + "} "
     + "if ($session = \"\") { set $session $request_id; set $session_suffix \"\"; set $session_pod \"\"; set $session_name \($name); set $session_attributes \"\(attributes)\"; } "
-    + ((if .upstream then .set | seconds_of_date else null end) | if . == null then "" else "auth_request nginx-date/\(.); auth_request_set $session_date $upstream_http_expires; " end)
+    + ((if .upstream then .set | seconds_of_date else null end)
+      | if . == null then ""
+        else "auth_request nginx-date/\(.); auth_request_set $session_date $upstream_http_expires; "
+        end)
   else "" end;
 
 # input: the address of a pod / output: what stands for it in a cookie: the same everywhere, and no address
 def pod_number:
-  reduce explode[] as $byte ([7, 11]; [(.[0] * 257 + $byte) % 2147483629, (.[1] * 263 + $byte) % 2147483587]) | ".\(.[0])\(.[1])";
+  reduce explode[] as $byte ([7, 11];
+    [(.[0] * 257 + $byte) % 2147483629, (.[1] * 263 + $byte) % 2147483587])
+  | ".\(.[0])\(.[1])";
 
 # output: lines for the http block: where a session is, and the cookie that says so. $pods: [address] of those that
 #         cookies may name; $dates: in how many seconds cookies may expire
@@ -121,13 +128,17 @@ def session_lines($pods; $dates):
 # output: the same with the cookie of new sessions, and of those that have moved. (An answer of nginx itself has none.)
 def model:
   .options as $options
-  | def dates: [.[].locations[] | select(.options and .upstream) | $options[.options - 1] | seconds_of_date | values] | unique;
+  | def dates:
+      [.[].locations[] | select(.options and .upstream) | $options[.options - 1] | seconds_of_date | values] | unique;
   [.upstreams[] | select(.balance.sticky == "persistent").endpoints[]] as $pods
   | (.servers | dates) as $dates
   | if any(.servers[].locations[] | select(.options); $options[.options - 1].affinity) then
       .upstreams |= map(
         if .balance.sticky == "persistent" then
-          .lines += [(.endpoints[] | "    server \(string) max_fails=0 route=\(pod_number);"), "    hash $session consistent;", "    sticky route $session_pod;"]
+          .lines += [
+            (.endpoints[] | "    server \(string) max_fails=0 route=\(pod_number);"),
+            "    hash $session consistent;",
+            "    sticky route $session_pod;" ]
           | .endpoints = []
         elif .balance.sticky then .lines += ["    hash $session consistent;"]
         else .

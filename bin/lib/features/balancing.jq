@@ -28,7 +28,8 @@ def wanted:
     {hash: .["upstream-hash-by"] | gsub("\\$\\{?(?<name>[a-z]\\w*)\\}?"; "${\(.name | ascii_downcase)}")}
     + if .["upstream-hash-by-subset"] then {subset: (.["upstream-hash-by-subset-size"] // 3)} else {} end
   elif .["load-balance"] == "ewma" then {method: "least_conn"}
-  elif (.["proxy-next-upstream"] or .["proxy-next-upstream-tries"]) and .["proxy-next-upstream"] != "off" and tries > 1 then {tries: tries}
+  elif (.["proxy-next-upstream"] or .["proxy-next-upstream-tries"])
+    and .["proxy-next-upstream"] != "off" and tries > 1 then {tries: tries}
   else null
   end;
 
@@ -51,7 +52,8 @@ def read: .["upstream-hash-by"] // "" | [ascii_downcase | scan("(?:http|cookie|a
 def first_read($read):
   reduce (.[] | select(.options and .upstream and $read[.options - 1] != [])) as $claim ({};
     ($claim | own_namespace) as $of
-    | reduce $read[$claim.options - 1][] as $name (.; if .[$of] | length < most_read then .[$of][$name] = true else . end));
+    | reduce $read[$claim.options - 1][] as $name (.;
+        if .[$of] | length < most_read then .[$of][$name] = true else . end));
 
 # input: [answered claim] / output: the same; those that want another balancing have upstreams of their own
 #
@@ -59,7 +61,9 @@ def first_read($read):
 def claims($context):
   [$context.options[] | read] as $read
   | first_read($read) as $possible
-  | def is_too_much: .upstream and .options and (own_namespace as $of | any($read[.options - 1][]; $possible[$of][.] | not));
+  | def is_too_much:
+      .upstream and .options
+      and (own_namespace as $of | any($read[.options - 1][]; $possible[$of][.] | not));
   . + [ [.[] | select(is_too_much).ingress] | unique[]
       | {problem: {ingress: ., reason: "LimitExceeded",
           message: "upstream-hash-by has no effect: those of its namespace read more than \(most_read) different headers, cookies and arguments"}} ]
@@ -69,7 +73,9 @@ def claims($context):
       | (if $set["service-upstream"] then service_address($context.services) else null end) as $address
       | ($set | wanted) as $wanted
       | if $address then .upstream += ".address" | .balance = {$address}
-        elif $wanted.hash then .upstream += ".hash-\($wanted.hash | gsub("(?<sign>[^a-z0-9_])"; "-\(.sign | explode[0])-"))\(if $wanted.subset then ".subset-\($wanted.subset)" else "" end)" | .balance = $wanted
+        elif $wanted.hash then
+          .upstream += ".hash-\($wanted.hash | gsub("(?<sign>[^a-z0-9_])"; "-\(.sign | explode[0])-"))\(if $wanted.subset then ".subset-\($wanted.subset)" else "" end)"
+          | .balance = $wanted
         elif $wanted.method then .upstream += ".least-conn" | .balance = $wanted
         elif $wanted then .upstream += ".tries-\($wanted.tries)" | .balance = $wanted
         else .
@@ -96,7 +102,8 @@ def is_for_tls: .name | endswith(".https");
 def subset_upstreams:
   . as $upstream
   | [.endpoints | subsets($upstream.balance.subset)] | to_entries[]
-  | {name: "\($upstream.name | rtrimstr(".https")).\(.key + 1)\(if $upstream | is_for_tls then ".https" else "" end)", endpoints: .value};
+  | {name: "\($upstream.name | rtrimstr(".https")).\(.key + 1)\(if $upstream | is_for_tls then ".https" else "" end)",
+     endpoints: .value};
 
 # input: [upstream that has subsets] / output: lines for the http block: the subset of a text, always the same one
 def subset_lines:
@@ -122,12 +129,15 @@ def model:
       if .balance.address then .endpoints = [.balance.address]
       elif .balance.hash then .lines += ["    hash \"\(.balance.hash)\" consistent;"]
       elif .balance.method then .lines += ["    \(.balance.method);"]
-      elif .balance.tries then .endpoints as $pods | .endpoints = [range(0; .balance.tries; $pods | length) as $_ | $pods[]]
+      elif .balance.tries then
+        .endpoints as $pods
+        | .endpoints = [range(0; .balance.tries; $pods | length) as $_ | $pods[]]
       else .
       end)
   | if $divided == [] then .
     else
       .upstreams += [$divided[] | subset_upstreams]
       | .lines += [$named | subset_lines]
-      | .servers |= map(.locations |= map($targets[.upstream // ""] as $target | if $target then .target = $target else . end))
+      | .servers |= map(
+          .locations |= map($targets[.upstream // ""] as $target | if $target then .target = $target else . end))
     end;

@@ -36,9 +36,10 @@ def location:
   if .users then
     (.set["auth-realm"] // "Authentication Required" | string) as $realm
     | "set $is_login 1; "
-      + (if .set.satisfy == "any" and .set.allow then "set $basic_realm \($realm); if ($in_networks_\(.set.allow)) { set $basic_realm off; } auth_basic $basic_realm; "
-       else "auth_basic \($realm); "
-       end)
+      + (if .set.satisfy == "any" and .set.allow then
+           "set $basic_realm \($realm); if ($in_networks_\(.set.allow)) { set $basic_realm off; } auth_basic $basic_realm; "
+         else "auth_basic \($realm); "
+         end)
       + "auth_basic_user_file \"$users_folder/\(.users | harmless)\"; "
   else "" end;
 

@@ -24,7 +24,8 @@ def lacking($set; $own):
 def problem($reason; $message): {problem: {ingress, $reason, message: "the canary gets no requests: \($message)"}};
 
 # input: a claim / output: what it asks for, in a sentence
-def place_name: "\(if .pathType == "Default" then "the default" else "\(.pathType) path \(.path)" end) of host \(if .host == "" then "*" else .host end)";
+def place_name:
+  "\(if .pathType == "Default" then "the default" else "\(.pathType) path \(.path)" end) of host \(if .host == "" then "*" else .host end)";
 
 # --- the expression of canary-by-header-pattern
 #
@@ -40,7 +41,8 @@ def is_cheap:
   | . as $expression
   | length <= 256
   and test("\\A(?:\($piece)|\\((?:\($piece))+\\))+\\z")
-  and (gsub("\($class)|\($escaped)"; "x") | ([match("[*+?{(]"; "g")] | length <= 3) and ([match("[|]"; "g")] | length <= 8))
+  and (gsub("\($class)|\($escaped)"; "x")
+       | ([match("[*+?{(]"; "g")] | length <= 3) and ([match("[|]"; "g")] | length <= 8))
   and (try ("" | test($expression) | true) catch false);
 
 # input: such an expression / output: it as nginx reads it between quotes
@@ -60,10 +62,14 @@ def with_canary($canaries; $context; has_pods):
      end),
     ( $canary
       | if .status then problem(.reason; .message)
-        elif $missing != [] then problem("CanaryNotProtected"; "its main Ingress has not the same \($missing | join(", "))")
-        elif $set["canary-by-header-pattern"] and ($set["canary-by-header-value"] | not) and ($set["canary-by-header-pattern"] | is_cheap | not) then
-          {problem: {ingress, reason: "AnnotationRefused", message: "the canary gets no requests with its header: canary-by-header-pattern may be an expression with at most three repetitions and groups, no repeated groups, and eight alternatives"}}
-        elif $canary | has_pods | not then problem("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port.port)")
+        elif $missing != [] then
+          problem("CanaryNotProtected"; "its main Ingress has not the same \($missing | join(", "))")
+        elif $set["canary-by-header-pattern"] and ($set["canary-by-header-value"] | not)
+          and ($set["canary-by-header-pattern"] | is_cheap | not) then
+          {problem: {ingress, reason: "AnnotationRefused",
+            message: "the canary gets no requests with its header: canary-by-header-pattern may be an expression with at most three repetitions and groups, no repeated groups, and eight alternatives"}}
+        elif $canary | has_pods | not then
+          problem("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port.port)")
         else empty
         end ),
     ( $canaries[1:][] | problem("CanaryTaken"; "\(place_name) has Ingress \($canary.ingress) for its canary") );
@@ -78,8 +84,13 @@ def claims($context; has_pods):
   | if any(.[]; is_canary) | not then .
     else
       map(select(is_canary | not))
-      | ([to_entries[] | select(.value | asks) | {(.value | place): .key}] | reverse | add // {}) as $mains # the oldest of each place
-      | [ (to_entries[] | .key as $number | .value | if asks and $mains[place] == $number and $canaries[place] then with_canary($canaries[place]; $context; has_pods) else . end),
+      # the oldest of each place
+      | ([to_entries[] | select(.value | asks) | {(.value | place): .key}] | reverse | add // {}) as $mains
+      | [ ( to_entries[] | .key as $number | .value
+            | if asks and $mains[place] == $number and $canaries[place] then
+                with_canary($canaries[place]; $context; has_pods)
+              else .
+              end ),
           ( $canaries | to_entries[] | select($mains[.key] == null) | .value[]
             | problem("CanaryWithoutMain"; "no other Ingress of its namespace asks for \(place_name)") ) ]
     end;
@@ -95,10 +106,12 @@ def upstreams(answer):
       | ({service, port: .port.port, protocol} | answer.upstream | length) as $length
       | .upstream[$length:] as $kind
       | (.balance.address or (.balance.sticky and .canary.set["affinity-canary-behavior"] == "legacy")) as $alone
-      | ({service: .canary.service, port: .canary.port, protocol} | answer | .upstream += ($kind | if $alone then sub("[.](sticky|persistent|address)"; "") else . end)) as $answer
+      | ({service: .canary.service, port: .canary.port, protocol} | answer
+         | .upstream += ($kind | if $alone then sub("[.](sticky|persistent|address)"; "") else . end)) as $answer
       | .also += [$answer + (if .balance and ($alone | not) then {balance} else {} end)]
       | .canary |= {ingress, set, upstream: $answer.upstream}
-      | .canary.sessions = (if .balance.sticky then $main.canary.set["affinity-canary-behavior"] // "sticky" else null end)
+      | .canary.sessions =
+          (if .balance.sticky then $main.canary.set["affinity-canary-behavior"] // "sticky" else null end)
     else del(.canary)
     end);
 
@@ -116,9 +129,11 @@ def weight:
 # A location without annotations gets an empty set of them, so that the hook of locations is called for it.
 def model:
   ([.upstreams[] | {(.name): true}] | add // {}) as $ready
-  | .servers |= map(.locations |= map(if .canary and (.upstream and $ready[.canary.upstream] | not) then del(.canary) else . end))
+  | .servers |= map(
+      .locations |= map(if .canary and (.upstream and $ready[.canary.upstream] | not) then del(.canary) else . end))
   | [.servers[].locations[] | select(.canary)] as $locations
-  | ([$locations[] | {upstream, canary} | tojson] | unique | to_entries | map({(.value): (.key + 1)}) | add // {}) as $numbers
+  | ([$locations[] | {upstream, canary} | tojson] | unique | to_entries
+     | map({(.value): (.key + 1)}) | add // {}) as $numbers
   | .options += [{}]
   | (.options | length) as $none
   | def asks_by_service: (.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS")) and (.tls_name | not);
@@ -129,7 +144,8 @@ def model:
         | if asks_by_service then .tls_target = "$tls_name_\($number)" else . end
       else . end))
   | .lines += [
-      ([$locations[] | select(asks_by_service) | $numbers[{upstream, canary} | tojson]] | unique[] # upstreams are SERVICE.NAMESPACE.PORT...
+      # upstreams are SERVICE.NAMESPACE.PORT...
+      ([$locations[] | select(asks_by_service) | $numbers[{upstream, canary} | tojson]] | unique[]
        | "  map $target_\(.) $tls_name_\(.) {", "    \"~^(?<asked>[^.]+[.][^.]+)\" \"$asked.svc\";", "  }"),
       ([$locations[].canary.set | weight | select(. > 0 and . < 10000)] | unique[]
        | "  split_clients $request_id $in_\(.)_of_10000 {", "    \(. / 100)% 1;", "    * \"\";", "  }"),
@@ -152,9 +168,12 @@ def location:
          + "if ($http_cookie ~ \"(?:^|; ?)\($set["canary-by-cookie"] | harmless)=never(?:;|$)\") \(to($main))"
        else "" end)
     + (if $header == "" then ""
-       elif $set["canary-by-header-value"] then "if ($http_\($header) = \($set["canary-by-header-value"] | string)) \(to($canary))"
-       elif $set["canary-by-header-pattern"] | . == null then "if ($http_\($header) = always) \(to($canary))if ($http_\($header) = never) \(to($main))"
-       elif $set["canary-by-header-pattern"] | is_cheap then "if ($http_\($header) ~ \"\($set["canary-by-header-pattern"] | pattern)\") \(to($canary))"
+       elif $set["canary-by-header-value"] then
+         "if ($http_\($header) = \($set["canary-by-header-value"] | string)) \(to($canary))"
+       elif $set["canary-by-header-pattern"] | . == null then
+         "if ($http_\($header) = always) \(to($canary))if ($http_\($header) = never) \(to($main))"
+       elif $set["canary-by-header-pattern"] | is_cheap then
+         "if ($http_\($header) ~ \"\($set["canary-by-header-pattern"] | pattern)\") \(to($canary))"
        else "if ($http_\($header)) \(to($main))"
        end)
     + if $sessions == "sticky" then

@@ -9,17 +9,23 @@ include "quoting";
 include "certificate-maps"; # certificate_directives
 
 # input: {annotation: value} / output: what it says about ciphers, or null
-def wanted: with_entries(select(.key | IN("ssl-ciphers", "ssl-prefer-server-ciphers"))) | if . == {} then null else . end;
+def wanted:
+  with_entries(select(.key | IN("ssl-ciphers", "ssl-prefer-server-ciphers"))) | if . == {} then null else . end;
 
 # input: [answered claim, the oldest Ingress first] / output: the same; .ciphers says what counts for the host
 def claims($context):
   def place: "\(.host) \(.ingress // "" | split("/")[0])";
   def own: if .ingress and .options and .upstream then annotations($context.options) | wanted else null end;
-  def problem($why): {problem: {ingress, reason: "AnnotationRefused", message: "ssl-ciphers and ssl-prefer-server-ciphers have no effect: \($why)"}};
-  (reduce (.[] | select(own)) as $claim ({}; ($claim | place) as $place | .[$place] //= ($claim | {ingress, set: own}))) as $first
+  def problem($why):
+    {problem: {ingress, reason: "AnnotationRefused",
+      message: "ssl-ciphers and ssl-prefer-server-ciphers have no effect: \($why)"}};
+  (reduce (.[] | select(own)) as $claim ({};
+    ($claim | place) as $place
+    | .[$place] //= ($claim | {ingress, set: own}))) as $first
   | . + [ .[] | select(own)
       | if .host == "" then problem("they need rules with a host, which a client names in its handshake")
-        elif own != $first[place].set then problem("for host \(.host), those of Ingress \($first[place].ingress) count, which is older")
+      elif own != $first[place].set then
+        problem("for host \(.host), those of Ingress \($first[place].ingress) count, which is older")
         else empty
         end ]
   | owners($ENV.HOST_OWNERSHIP) as $owners
@@ -31,7 +37,8 @@ def claims($context):
 # input: {"ssl-ciphers", "ssl-prefer-server-ciphers"} / output: directives of a server
 def directives:
   (.["ssl-ciphers"] // empty | "    ssl_ciphers \(string);"),
-  (.["ssl-prefer-server-ciphers"] | select(. != null) | "    ssl_prefer_server_ciphers \(if . then "on" else "off" end);");
+  (.["ssl-prefer-server-ciphers"] | select(. != null)
+    | "    ssl_prefer_server_ciphers \(if . then "on" else "off" end);");
 
 # input: model / output: the same with these. Of namespaces that share a host, one counts: the owner, or else the first
 # by name. Where clients have certificates (client-certificates.jq), the server has its own already.

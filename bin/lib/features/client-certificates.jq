@@ -24,7 +24,8 @@ def mode: .["auth-tls-verify-client"] // "on";
 def client($of; $host; $secrets):
   .["auth-tls-secret"] as $name
   | if $name == null then
-      if mode == "off" or (del(.["auth-tls-pass-certificate-to-upstream"]) | any(keys[]; startswith("auth-tls-")) | not) then {}
+      if mode == "off"
+        or (del(.["auth-tls-pass-certificate-to-upstream"]) | any(keys[]; startswith("auth-tls-")) | not) then {}
       else {closed: "auth-tls-verify-client and its like need auth-tls-secret, the Secret with the authority in its ca.crt"}
       end
     else
@@ -70,9 +71,11 @@ def claims($context):
           elif $first and ($first | {authority, depth}) == $asked then .client = $asked
           elif $first and ($first | own_namespace) == own_namespace then
             closed("clients of host \(.host) are verified by the authority or the depth of Ingress \($first.ingress), which is older")
-          else closed("host \(.host) belongs to namespace \($owners[.host]), and none of its Ingresses has clients verified by this authority")
+          else
+            closed("host \(.host) belongs to namespace \($owners[.host]), and none of its Ingresses has clients verified by this authority")
           end
-        elif .ingress == null or .problem or $first == null or annotations($context.options)["auth-tls-verify-client"] == "off" then .
+        elif .ingress == null or .problem or $first == null
+          or annotations($context.options)["auth-tls-verify-client"] == "off" then .
         elif $first.closed then
           if .upstream or .status then # for an error, a default backend could answer
             closed("clients of host \(.host) need a certificate, because Ingress \($first.ingress) says so, which cannot be given: \($first.closed)")
@@ -116,7 +119,9 @@ def location:
 def verifying($numbers):
   "\($ENV.STATE_DIR)/keys" as $keys
   | (.authority | gsub("[^A-Za-z0-9]"; "_")) as $name
-  | (($numbers[] | "$certificate_\(.)") | "    ssl_certificate \($keys)/${arg_\($name)}\(.);", "    ssl_certificate_key \($keys)/\(.);"),
+  | (($numbers[] | "$certificate_\(.)")
+     | "    ssl_certificate \($keys)/${arg_\($name)}\(.);",
+       "    ssl_certificate_key \($keys)/\(.);"),
     "    ssl_client_certificate \("\($keys)/\(.authority)" | string);",
     (if .authority | has_revoked then "    ssl_crl \("\($keys)/\(.authority)" | string);" else empty end),
     "    ssl_verify_client optional_no_ca; # the locations decide",
@@ -140,7 +145,8 @@ def model:
         | .locations |= map(
             if .client.options then
               .client.set = $options[.client.options - 1]
-              | if .options == null and .upstream then .directives = location else . end # features.jq asks only those with options
+              # features.jq asks only those with options
+              | if .options == null and .upstream then .directives = location else . end
             else .
             end)
       end)

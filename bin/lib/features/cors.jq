@@ -35,7 +35,12 @@ def origins:
 
 # input: [[origin]] / output: the http block's lines; each list's number stands before its origins
 def lines:
-  def entries(which): to_entries[] | .key as $key | .value[] | select(contains("*") == which) | "    \("\($key + 1) \(.)" | string) $http_origin;";
+  def entries(which):
+    to_entries[]
+    | .key as $key
+    | .value[]
+    | select(contains("*") == which)
+    | "    \("\($key + 1) \(.)" | string) $http_origin;";
   "  map \"$origins $http_origin\" $allowed_origin {",
   "    default $allowed_subdomain;",
   entries(false),
@@ -69,9 +74,13 @@ def directives($kind):
   + "set $cors_max_age \(if .["cors-max-age"] != null then .["cors-max-age"] else 1728000 end); "
   + "set $cors_preflight $request_method; " ) as $headers
   | "set $origins \"\(.origins // "")\"; "
-    + (if .origins then "if ($allowed_origin) { set $cors_origin $allowed_origin; \($headers)} " else "set $cors_origin \"*\"; \($headers)" end)
+    + (if .origins then "if ($allowed_origin) { set $cors_origin $allowed_origin; \($headers)} "
+       else "set $cors_origin \"*\"; \($headers)"
+       end)
     + "if ($cors_preflight = OPTIONS) { return 204; } "
-    + ( ["Allow-Origin", "Allow-Credentials", "Allow-Methods", "Allow-Headers", "Expose-Headers", "Max-Age" | "\($kind)_hide_header Access-Control-\(.); "] | add )
+    + ( ["Allow-Origin", "Allow-Credentials", "Allow-Methods", "Allow-Headers", "Expose-Headers", "Max-Age"
+         | "\($kind)_hide_header Access-Control-\(.); "]
+        | add )
   ;
 
 # input:  model
@@ -79,11 +88,14 @@ def directives($kind):
 def model:
   ([.options[] | origins | values | select(. != ["*"])] | unique) as $lists
   | ($lists | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
-  | .options |= map(origins as $origins | if $origins == null or $origins == ["*"] then . else .origins = $numbers[$origins | tojson] end
+  | .options |= map(
+      origins as $origins
+      | if $origins == null or $origins == ["*"] then . else .origins = $numbers[$origins | tojson] end
       | if $origins then .cors = {proxy: directives("proxy"), grpc: directives("grpc")} else . end)
   | .options as $options
   | if any(.servers[].locations[]; .cors) then .lines += [$lists | lines] else . end
-  | .servers |= map(.locations |= map(if .cors and .status then .directives = $options[.cors - 1].cors.proxy else . end));
+  | .servers |= map(
+      .locations |= map(if .cors and .status then .directives = $options[.cors - 1].cors.proxy else . end));
 
 # input: a location / output: its directives
 def location:

@@ -22,8 +22,10 @@ def most_characters: 4000000;
 
 # input: {names, characters} of a namespace / output: why these are too many, or nothing
 def too_much($annotation):
-  if .names | length > most_names then "those of its namespace have more than \(most_names) different headers in \($annotation)"
-  elif .characters > most_characters then "those of its namespace have more than \(most_characters) characters of \($annotation), counted for each path"
+  if .names | length > most_names then
+    "those of its namespace have more than \(most_names) different headers in \($annotation)"
+  elif .characters > most_characters then
+    "those of its namespace have more than \(most_characters) characters of \($annotation), counted for each path"
   else empty
   end;
 
@@ -84,7 +86,10 @@ def header_lines($kind):
 # input: model / output: the same; a header has one name in all locations, however ConfigMaps spell it, and so one line
 def with_one_spelling($field):
   ([.servers[].locations[][$field] // {} | keys[]] | unique | map({(ascii_downcase): .}) | add) as $names
-  | .servers |= map(.locations |= map(if .[$field] then .[$field] |= with_entries(.key |= $names[ascii_downcase]) else . end));
+  | .servers |= map(.locations |= map(
+      if .[$field] then .[$field] |= with_entries(.key |= $names[ascii_downcase])
+      else .
+      end));
 
 # input: model / output: the same with the headers of one kind at http level; in their place, locations have
 # {number, variables: {name: variable}}
@@ -100,7 +105,8 @@ def with_maps($kind):
       else .[$field] |= {number: $numbers[tojson], variables: with_entries(.value = $variables[.key])}
       end))
   | .lines += [ $variables | to_entries[] | .key as $name
-      | {$name, variable: .value, values: [$sets | to_entries[] | select(.value[$name]) | {number: (.key + 1), text: .value[$name]}]}
+      | {$name, variable: .value,
+          values: [$sets | to_entries[] | select(.value[$name]) | {number: (.key + 1), text: .value[$name]}]}
       | header_lines($kind) ];
 
 # input: model / output: the same with the headers of both kinds
@@ -115,5 +121,9 @@ def model:
 # input: a location / output: its directives
 def location:
   kind as $kind
-  | (if .answer_headers then "set $answer_headers \(.answer_headers.number); " + ([.answer_headers.variables | keys[] | "\($kind)_hide_header \(.); "] | add // "") else "" end)
+  | (if .answer_headers then
+       "set $answer_headers \(.answer_headers.number); "
+       + ([.answer_headers.variables | keys[] | "\($kind)_hide_header \(.); "] | add // "")
+     else ""
+     end)
     + (if .question_headers then "set $question_headers \(.question_headers.number); " else "" end);

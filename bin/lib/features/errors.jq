@@ -29,22 +29,30 @@ def default_service($context):
 # A login is looked for only where a Service is found (basic-auth.jq and others say `.upstream`). So without one, a path
 # that needs a login stays an error: a default backend would answer everybody.
 def claims($context; answer):
-  ([.[] | default_service($context) | values] | unique | map({(.): [$context.services[.] // {} | first_port][0]}) | add) as $ports
+  ([.[] | default_service($context) | values] | unique
+   | map({(.): [$context.services[.] // {} | first_port][0]}) | add) as $ports
   | map(
     default_service($context) as $service
     | annotations($context.options)["custom-http-errors"] as $codes
     | if $service then
-        ({$service, port: ($ports[$service] // 0)} | answer) as $backend # {service, upstream, port}, or {reason, message}
+        # {service, upstream, port}, or {reason, message}
+        ({$service, port: ($ports[$service] // 0)} | answer) as $backend
         | if $backend.upstream then
             if .upstream == null and .status and (annotations($context.options) | any(keys[]; startswith("auth-"))) then
-              ., {problem: {ingress, reason: "AnnotationRefused", message: "default-backend does not answer for a Service that cannot be found, because the path needs a login"}}
+              ., {problem: {ingress, reason: "AnnotationRefused",
+                message: "default-backend does not answer for a Service that cannot be found, because the path needs a login"}}
             else
               .also += [$backend]
-              | .fallback = {upstream: $backend.upstream, options, service: (.service // ""), port: (.port | if type == "object" then .port else . end)}
+              | .fallback = {
+                  upstream: $backend.upstream, options, service: (.service // ""),
+                  port: (.port | if type == "object" then .port else . end)
+                }
             end
           else ., {problem: {ingress, reason: "AnnotationRefused", message: "default-backend: \($backend.message)"}}
           end
-      elif $codes then ., {problem: {ingress, reason: "AnnotationRefused", message: "custom-http-errors without default-backend: there is none for all Ingresses here, so nginx answers 404 in its place"}}
+      elif $codes then
+        ., {problem: {ingress, reason: "AnnotationRefused",
+          message: "custom-http-errors without default-backend: there is none for all Ingresses here, so nginx answers 404 in its place"}}
       else .
       end);
 
@@ -65,7 +73,9 @@ def codes: [.["custom-http-errors"] // "" | scan("[0-9]+") | tonumber | select(.
 def error_locations:
   .backend as $backend
   | def location($name; $code; directives):
-      "    location \("@errors.\($name)\($backend)" | string) { set $x_code \($code); " + directives + "rewrite ^ / break; proxy_pass \("http://" + $backend | string); }";
+      "    location \("@errors.\($name)\($backend)" | string) { set $x_code \($code); "
+      + directives
+      + "rewrite ^ / break; proxy_pass \("http://" + $backend | string); }";
     location(""; "$pod_status"; "proxy_method GET; proxy_set_body \"\"; "),
     (.codes[] | location("\(.)."; .; ""));
 
@@ -82,7 +92,8 @@ def with_fallback($ready):
   end;
 
 # output: the codes of which nginx's own errors are sentences
-def said_by_nginx: 308, 400, 401, 403, 404, 405, 408, 410, 411, 412, 413, 414, 415, 416, 421, 429, 500, 501, 502, 503, 504, 505, 507;
+def said_by_nginx:
+  308, 400, 401, 403, 404, 405, 408, 410, 411, 412, 413, 414, 415, 416, 421, 429, 500, 501, 502, 503, 504, 505, 507;
 
 # input: {annotation: value} / output: the directives for the errors that stay as they are in other locations
 def other_errors:
@@ -124,32 +135,50 @@ def model:
         "  map $upstream_status $pod_status { # of the last pod that was asked",
         "    \"~(?<last_status>[0-9]+)$\" $last_status;",
         "  }",
-        ($own | unique[] | "  map $upstream_status $own_\(.) {", "    \"\" \(.).; # no pod was asked", "    default \"\";", "  }"),
-        (headers | "  map $x_code $told_\(.[1]) {", "    volatile; # the pod is asked without, the default backend with it", "    \"\" \(.[2]);", "    default \(.[3]);", "  }",
-          "  proxy_set_header X-\(.[0]) $told_\(.[1]);"),
+        ($own | unique[]
+         | "  map $upstream_status $own_\(.) {", "    \"\" \(.).; # no pod was asked", "    default \"\";", "  }"),
+        (headers
+         | "  map $x_code $told_\(.[1]) {",
+           "    volatile; # the pod is asked without, the default backend with it",
+           "    \"\" \(.[2]);",
+           "    default \(.[3]);",
+           "  }",
+           "  proxy_set_header X-\(.[0]) $told_\(.[1]);"),
         "" ]
     else .
     end;
 
 # input: a location / output: its directives
 def location:
-  if .fallback == null and (.set | has("custom-http-errors") and (has("default-backend") or .["disable-proxy-intercept-errors"] | not)) then
+  if .fallback == null
+    and (.set | has("custom-http-errors")
+      and (has("default-backend") or .["disable-proxy-intercept-errors"] | not)) then
     [.set | codes[] | select(. != 401) | tostring] as $codes
-    | if $codes == [] then "" else "\(kind)_intercept_errors on; error_page \($codes | join(" ")) =404 /nginx-says/$upstream_name; " + .set.other_errors end
+    | if $codes == [] then ""
+      else
+        "\(kind)_intercept_errors on; error_page \($codes | join(" ")) =404 /nginx-says/$upstream_name; "
+        + .set.other_errors
+      end
   elif .fallback == null then ""
   else
     (.ingress | split("/")) as [$namespace, $ingress]
-    | {$namespace, $ingress, service: (.fallback.service | split("/")[1] // ""), port: "\(.fallback.port // "")"} as $told
+    | {$namespace, $ingress,
+       service: (.fallback.service | split("/")[1] // ""), port: "\(.fallback.port // "")"} as $told
     | .fallback.upstream as $backend
     | kind as $kind
     | (.set | codes) as $codes
     | (if .falls_back then "set $x_code 503; " else "" end)
-      + (if .falls_back or $codes != [] then [told as $word | "set $its_\($word) \($told[$word] | string); "] | add else "" end)
+      + (if .falls_back or $codes != [] then
+           [told as $word | "set $its_\($word) \($told[$word] | string); "] | add
+         else ""
+         end)
       + (if $codes == [] then ""
          else
-           "recursive_error_pages on; " + (if .set["disable-proxy-intercept-errors"] then "" else "\($kind)_intercept_errors on; " end)
+           "recursive_error_pages on; "
+           + (if .set["disable-proxy-intercept-errors"] then "" else "\($kind)_intercept_errors on; " end)
            + (if .set["auth-signin"] then "error_page 401 $sign_in; " else "" end)
-           + ([$codes[] | "error_page \(.) = @errors.\(if IN(before_pods) then "${own_\(.)}" else "" end)\($backend); "] | add)
+           + ([$codes[] | "error_page \(.) = @errors.\(if IN(before_pods) then "${own_\(.)}" else "" end)\($backend); "]
+              | add)
            + .set.other_errors
          end)
   end;

@@ -35,7 +35,8 @@ def namespace: split("/")[0];
 # What tells who the client is, is in every key (`kept`): here it need not be.
 def cache_variables: {
   remote_user: "", http_authorization: "", http_cookie: "",
-  remote_addr: "${remote_addr}", host: "${host}", http_host: "${request_host}", request_uri: "${request_uri}", uri: "${uri}",
+  remote_addr: "${remote_addr}", host: "${host}", http_host: "${request_host}",
+  request_uri: "${request_uri}", uri: "${uri}",
   request_method: "${request_method}", scheme: "${client_scheme}"
 };
 
@@ -55,7 +56,8 @@ def validity:
   {ms: 0.001, s: 1, m: 60, h: 3600, d: 86400, w: 604800, M: 2592000, y: 31536000} as $units
   | [scan("[^ ]+")]
   | (map(select(test("\\A[0-9]{3}\\z"))) | map(select(test("\\A[2-5]")))) as $codes
-  | (map(capture("\\A(?<number>[0-9]+)(?<unit>[a-zA-Z]+)\\z") | (.number | tonumber) * $units[.unit]) | add | floor) as $seconds
+  | (map(capture("\\A(?<number>[0-9]+)(?<unit>[a-zA-Z]+)\\z") | (.number | tonumber) * $units[.unit])
+    | add | floor) as $seconds
   | select($codes != [] or all(test("[a-zA-Z]")))
   | $codes + ["\([$seconds, 86400] | min)s"] | join(" ");
 
@@ -73,7 +75,8 @@ def kept($host):
   if keeps | not then ""
   else
     ("\(.["auth-method"] // "") \($host) \(.["auth-url"])" | string_with_variables | .[1:-1]) as $question
-    | ["$ingress", "$asks_for", "$request_method", "$ssl_client_fingerprint", "$http_authorization", "$http_cookie", $question, (.["auth-cache-key"] | cache_key)] as $parts
+    | [ "$ingress", "$asks_for", "$request_method", "$ssl_client_fingerprint", "$http_authorization", "$http_cookie",
+        $question, (.["auth-cache-key"] | cache_key) ] as $parts
     | "proxy_cache auth_answers_1m; proxy_cache_key \"\($parts | join("\\n"))\"; proxy_no_cache $is_long_answer; proxy_buffering on; "
       + (.["auth-cache-duration"] // ["200 202 401 5m"] | map(validity | "proxy_cache_valid \(.); ") | add // "")
   end;
@@ -100,7 +103,9 @@ def by_path:
 def serving($path):
   . as {$exact, $prefix}
   | ($path | split("/")) as $elements
-  | $exact[$path] // first(range([$elements | length, 66] | min; 1; -1) as $many | $prefix[$elements[:$many] | join("/")] | values) // $prefix["/"];
+  | $exact[$path]
+    // first(range([$elements | length, 66] | min; 1; -1) as $many | $prefix[$elements[:$many] | join("/")] | values)
+    // $prefix["/"];
 
 # input: a claim's auth-url / output: whom nginx asks, or {wrong: why nobody}
 #
@@ -166,7 +171,10 @@ def first_named($options):
 
 # Headers that make a message, or that nginx itself tells the pod or a default backend (errors.jq), and no second time.
 def not_from_a_service:
-  IN("x-code", "x-format", "x-original-uri", "x-namespace", "x-ingress-name", "x-service-name", "x-service-port", "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "expect", "x-request-id", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto", "cdn-loop");
+  IN("x-code", "x-format", "x-original-uri", "x-namespace", "x-ingress-name", "x-service-name", "x-service-port",
+    "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "expect",
+    "x-request-id", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto",
+    "cdn-loop");
 
 # input: {annotation: value} of the claim / output: why its auth-response-headers are not possible, or nothing
 #
@@ -177,12 +185,18 @@ def wrong_headers($first_named; $protocol):
   | if length > 20 then "auth-response-headers has more than 20 names"
     else
       (.[] | select(not_from_a_service) | "auth-response-headers cannot have \(.), which nginx itself tells the pod"),
-      (.[] | select(length > 46 and ($protocol // "" | startswith("GRPC"))) | "auth-response-headers has \(.), and with gRPC a name may have 46 characters"),
-      (.[] | select($first_named[.] | not) | "auth-response-headers of its namespace have more than \(most_names) different names, and \(.) is one too many")
+      (.[] | select(length > 46 and ($protocol // "" | startswith("GRPC")))
+      | "auth-response-headers has \(.), and with gRPC a name may have 46 characters"),
+      (.[] | select($first_named[.] | not)
+      | "auth-response-headers of its namespace have more than \(most_names) different names, and \(.) is one too many")
     end;
 
 # input: {annotation: value} / output: whether it asks for any of this
-def is_asked: any(keys[]; startswith("auth-url") or IN("auth-method", "auth-signin", "auth-signin-redirect-param", "auth-request-redirect", "auth-response-headers", "auth-always-set-cookie", "auth-cache-duration"));
+def is_asked:
+  any(keys[];
+    startswith("auth-url")
+    or IN("auth-method", "auth-signin", "auth-signin-redirect-param", "auth-request-redirect",
+      "auth-response-headers", "auth-always-set-cookie", "auth-cache-duration"));
 
 # input: [answered claim, the oldest Ingress first] / output: the same, with .asks: whom nginx asks; or closed
 def claims($context; answer; has_pods):
@@ -193,15 +207,21 @@ def claims($context; answer; has_pods):
         open: (map(select(annotations($context.options)["auth-url"] | not)) | by_path) }})
     | add // {}) as $hosts
   | first_named($context.options) as $first_named
-  | (if any($context.options[]; .["auth-url"] // "" | test("\\Ahttps?://(\\[|[0-9.]+([:/?]|\\z))")) then $context.slices | by_address($context.services) else {} end) as $pods
+  | (if any($context.options[]; .["auth-url"] // "" | test("\\Ahttps?://(\\[|[0-9.]+([:/?]|\\z))")) then
+       $context.slices | by_address($context.services)
+     else {}
+     end) as $pods
   | map(
       (if .upstream then annotations($context.options) else {} end) as $set
       | if $set | is_asked | not then .
-        elif $set["auth-url"] == null then closed("\([$set | keys[] | select(startswith("auth-"))][0]) needs auth-url, which says who is asked")
+        elif $set["auth-url"] == null then
+          closed("\([$set | keys[] | select(startswith("auth-"))][0]) needs auth-url, which says who is asked")
         else
           . as $claim
           | ([$set | wrong_headers($first_named[$claim.ingress | namespace]; $claim.protocol)] | first) as $wrong
-          | (if $wrong then {} else $set["auth-url"] | target($claim; $context; $addresses; $pods; $hosts; answer) end) as $target
+          | (if $wrong then {}
+             else $set["auth-url"] | target($claim; $context; $addresses; $pods; $hosts; answer)
+             end) as $target
           | if $wrong then closed($wrong)
             elif $target.wrong then closed($target.wrong) | .status = 500
             elif $target.upstream then .asks = ($target | {upstream, service, protocol}) | .also += [$target]
@@ -233,7 +253,8 @@ def who_is_asked($host; $locations; $upstreams; $options):
       | if .upstream == null then {wrong: "no pod serves \($path) of host \($host)"}
         elif .asks then {wrong: "\($path) of host \($host) is itself behind auth-url"}
         elif speaks_grpc then {wrong: "\($path) of host \($host) speaks gRPC"}
-        elif (.ingress | namespace | IN($asks.namespaces[]) | not) and ($asks.host != "" or .options or .client) then {wrong: "\($path) of host \($host) is another namespace's"}
+        elif (.ingress | namespace | IN($asks.namespaces[]) | not) and ($asks.host != "" or .options or .client) then
+          {wrong: "\($path) of host \($host) is another namespace's"}
         else {upstream, protocol, service}
         end
     end
@@ -270,7 +291,9 @@ def told($verifies): {
 } else {} end;
 
 # Those of the request that are about its body, its connection, or about what the client has of the pod's answer.
-def of_the_request: "Content-Length", "Connection", "Upgrade", "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since";
+def of_the_request:
+  "Content-Length", "Connection", "Upgrade",
+  "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since";
 
 # output: lines for the header of the question. All else that the client sent reaches the service as it is.
 def question_header($verifies):
@@ -287,7 +310,10 @@ def question($who; $host):
   + kept($host)
   + (if .["auth-method"] then "proxy_method \(.["auth-method"]); " else "" end)
   + "proxy_read_timeout \(.["proxy-read-timeout"] // 60)s; "
-  + (if $who.protocol == "HTTPS" then "proxy_ssl_name \($who.upstream | split(".")[:2] | join(".") + ".svc" | string); " else "" end)
+  + (if $who.protocol == "HTTPS" then
+       "proxy_ssl_name \($who.upstream | split(".")[:2] | join(".") + ".svc" | string); "
+     else ""
+     end)
   + "proxy_pass \("\(if $who.protocol == "HTTPS" then "https" else "http" end)://\($who.upstream)\(.["auth-url"] | url.path)" | string_with_variables);";
 
 # input:  a server
@@ -305,8 +331,18 @@ def with_questions($header; $locations; $upstreams; $options):
   | ["      internal;", "      error_page 599 /;", "      proxy_pass_request_body off;", $header[]] as $common
   | $server
   | if $questions == [] then .
-    elif ($questions | length) == 1 then .lines += ["    location = nginx-asks/\($questions[0].options) {", $common[], "      \($questions[0].question)", "    }"]
-    else .lines += ["    location nginx-asks/ {", $common[], ($questions[] | "      location = nginx-asks/\(.options) { internal; \(.question) }"), "    }"]
+    elif ($questions | length) == 1 then
+      .lines += [
+        "    location = nginx-asks/\($questions[0].options) {",
+        $common[],
+        "      \($questions[0].question)",
+        "    }" ]
+    else
+      .lines += [
+        "    location nginx-asks/ {",
+        $common[],
+        ($questions[] | "      location = nginx-asks/\(.options) { internal; \(.question) }"),
+        "    }" ]
     end;
 
 # input: the name of a header / output: what it is in the name of a variable: X-User => x_user
@@ -349,7 +385,10 @@ def header_lines($trusting; $grpc; $logins):
     if $is_said then empty
     else
       "  proxy_set_header \($name) $passed_\($variable);",
-      if any(.[]; .number | IN($grpc[])) or ($is_password and any($logins[]; speaks_grpc)) then "  grpc_set_header \($name) $passed_\($variable);" else empty end
+      if any(.[]; .number | IN($grpc[])) or ($is_password and any($logins[]; speaks_grpc)) then
+        "  grpc_set_header \($name) $passed_\($variable);"
+      else empty
+      end
     end;
 
 # input:  an auth-signin with its parameter, {auth-signin, auth-signin-redirect-param}
@@ -358,8 +397,11 @@ def sign_in_page:
   .["auth-signin"] as $url
   | (.["auth-signin-redirect-param"] // "rd") as $parameter
   | (if $url | startswith("/") then "$scheme://$forwarded_host" else "" end) + $url
-    + if any($url | split("?")[1:] | join("?") | split("&")[]; startswith($parameter + "=") and length > ($parameter | length) + 1) then ""
-      else (if $url | contains("?") then "&" else "?" end) + $parameter + "=$scheme://$forwarded_host$escaped_request_uri"
+    + if any($url | split("?")[1:] | join("?") | split("&")[];
+          startswith($parameter + "=") and length > ($parameter | length) + 1) then ""
+      else
+        (if $url | contains("?") then "&" else "?" end)
+        + $parameter + "=$scheme://$forwarded_host$escaped_request_uri"
       end
   | string_with_variables;
 
@@ -385,10 +427,12 @@ def encoding:
   | "[^A-Za-z0-9._~$\\x80-\\xff -]" as $special
   | ( "!\"#%&'()*+,/:;<=>?@[\\]^`{|}"
       | [ explode[] | [.] | implode
-          | . + ({"'": "%27", "!": "%21", "(": "%28", ")": "%29", "*": "%2A"}[.] // @uri) ] # which jq 1.6 leaves as they are
+          | . + ({"'": "%27", "!": "%21", "(": "%28", ")": "%29", "*": "%2A"}[.] # which jq 1.6 leaves as they are
+            // @uri) ]
       | add | gsub("(?<c>[\"\\\\])"; "\\\(.c)") ) as $table
   | [ range(1; 17)
-      | "(?:(?<uri_special_\(.)>\($special))(?=[^ ]*+ [^ ]*?\\k<uri_special_\(.)>(?<uri_code_\(.)>%[0-9A-F]{2})))?+" # one, or none
+      # one, or none
+      | "(?:(?<uri_special_\(.)>\($special))(?=[^ ]*+ [^ ]*?\\k<uri_special_\(.)>(?<uri_code_\(.)>%[0-9A-F]{2})))?+"
         + "(?<uri_plain_\(.)>\($plain)*+)" ] as $groups # and what follows it
   | ( range(1; $maps + 1)
       | "  map \"\(if . == 1 then " $request_uri" else "$uri_after_\(. - 1)" end) \($table)\" $uri_after_\(.) {",
@@ -402,7 +446,9 @@ def encoding:
 # output: lines for auth-signin, if one has it
 def sign_in_lines:
   map(select(.[1]["auth-signin"])) as $pages
-  | (if any(.[]; .[1]["auth-signin"] or (.[1]["auth-url"] | contains("$escaped_request_uri"))) then encoding else empty end),
+  | (if any(.[]; .[1]["auth-signin"] or (.[1]["auth-url"] | contains("$escaped_request_uri"))) then encoding
+     else empty
+     end),
     if $pages == [] then empty
     else
       "  map $asks $sign_in_page {", ($pages[] | "    \(.[0]) \(.[1] | sign_in_page);"), "  }",
@@ -424,7 +470,9 @@ def http_lines($trusting; $grpc; $logins):
     "  add_header Set-Cookie $auth_cookie_\($number) always;";
   "  # external authentication",
   "  map $asks $asked_host {", "    default $request_host;",
-  (.[] | .[0] as $number | .[1]["auth-url"] | url.host | select(startswith("$") | not) | "    \($number) \(string);"), "  }",
+  (.[] | .[0] as $number | .[1]["auth-url"] | url.host | select(startswith("$") | not)
+    | "    \($number) \(string);"),
+  "  }",
   "  map $asks $asked_redirect {", "    default $request_uri;",
   (.[] | select(.[1]["auth-request-redirect"]) | "    \(.[0]) \(.[1]["auth-request-redirect"] | string);"), "  }",
   "  map \"$asks|$auth_status\" $what_failed {",
@@ -432,7 +480,8 @@ def http_lines($trusting; $grpc; $logins):
   "    default \"You are not let in, because the authentication service gave no answer that says so: it ended with status $auth_status.\\n\";",
   "  }",
   "  map \"$auth_always $status\" $auth_cookies_1 { \"~^(1 .*| (20[0146]|30[123478]))$\" $auth_cookies; }",
-  cookie("$auth_cookies_1"; 1), cookie("$auth_cookies_2"; 2), cookie("$auth_cookies_3"; 3), cookie("$auth_cookies_4"; 4),
+  cookie("$auth_cookies_1"; 1), cookie("$auth_cookies_2"; 2),
+  cookie("$auth_cookies_3"; 3), cookie("$auth_cookies_4"; 4),
   (if any(.[][1]; keeps) then
      "  proxy_cache_path \("\($ENV.STATE_DIR)/scratch/nginx/auth" | string) keys_zone=auth_answers_1m:1m max_size=16m inactive=1d use_temp_path=off;",
      "  map \"$upstream_status $upstream_http_content_length\" $is_long_answer { default 1; \"~204 $\" \"\"; \"~ [0-9]{1,5}$\" \"\"; }",
@@ -444,7 +493,9 @@ def http_lines($trusting; $grpc; $logins):
   "";
 
 # input: a server / output: lines for the headers of auth-proxy-set-headers, which replace the client's
-def asked_headers: [.locations[].question_headers.variables // {} | to_entries[]] | unique[] | "      proxy_set_header \(.key) $\(.value);";
+def asked_headers:
+  [.locations[].question_headers.variables // {} | to_entries[]] | unique[]
+  | "      proxy_set_header \(.key) $\(.value);";
 
 # input: model / output: the same with all of that
 def model:
@@ -453,24 +504,31 @@ def model:
   | ([.servers[] | {(.host): (.locations | by_path)}] | add // {}) as $locations
   | any(.servers[].locations[]; .client and .upstream) as $verifies
   | [question_header($verifies)] as $header
-  | .servers |= map(if any(.locations[]; .asks) then with_questions($header + [asked_headers]; $locations; $upstreams; $options) else . end)
+  | .servers |= map(
+      if any(.locations[]; .asks) then
+        with_questions($header + [asked_headers]; $locations; $upstreams; $options)
+      else . end)
   | ([.servers[].locations[] | select(.who).options] | unique | map([., $options[. - 1]])) as $asking
   | [.servers[].locations[] | select(.who and speaks_grpc).options] as $grpc
   | [.servers[].locations[] | select(.users and .upstream)] as $logins
-  | if $asking == [] then . else .lines += [$asking | http_lines($ENV.TRUSTED_PROXIES != "" and $ENV.PROXY_PROTOCOL == "off"; $grpc; $logins)]
-    | .says_authorization = any($asking[][1]["auth-response-headers"][]?; ascii_downcase == "authorization")
+  | if $asking == [] then .
+    else
+      .lines += [$asking | http_lines($ENV.TRUSTED_PROXIES != "" and $ENV.PROXY_PROTOCOL == "off"; $grpc; $logins)]
+      | .says_authorization = any($asking[][1]["auth-response-headers"][]?; ascii_downcase == "authorization")
     end;
 
 # --- location
 
 # input: a location / output: its directives
 def location:
-  if .set["auth-url"] and .upstream and (.who | not) then "return 500 \("\(not_available(.nobody // "auth-url asks nobody")): path \(.path) of Ingress \(.ingress)." | string[:-1])\\n\"; "
+  if .set["auth-url"] and .upstream and (.who | not) then
+    "return 500 \("\(not_available(.nobody // "auth-url asks nobody")): path \(.path) of Ingress \(.ingress)." | string[:-1])\\n\"; "
   elif .who then
     "set $asks \(.options); "
     + (if .set | keeps then "set $asks_for \("\(.pathType) \(.path | @uri)" | string); " else "" end)
     + "set $auth_always \(if .set["auth-always-set-cookie"] then "1" else "\"\"" end); "
     + "auth_request nginx-asks/\(.options); auth_request_set $auth_status $upstream_status; auth_request_set $auth_cookies $upstream_http_set_cookie; "
-    + ([.set["auth-response-headers"][]? | as_variable] | unique | map("auth_request_set $answered_\(.) $upstream_http_\(.); ") | add // "")
+    + ([.set["auth-response-headers"][]? | as_variable] | unique
+      | map("auth_request_set $answered_\(.) $upstream_http_\(.); ") | add // "")
   else ""
   end;

@@ -28,7 +28,12 @@ def prefix: [match("\\$[1-9]|[^$]+"; "g").string | if startswith("$") then . els
 # input:  a location
 # output: its upstream-vhost as a quoted nginx string: $service_name and its like are what they are for it
 def vhost:
-  {"$service_name": (.service | split("/")[1]), "$service_port": "\(.port)", "$namespace": (.service | split("/")[0]), "$ingress_name": (.ingress | split("/")[1])} as $constants
+  {
+    "$service_name": (.service | split("/")[1]),
+    "$service_port": "\(.port)",
+    "$namespace": (.service | split("/")[0]),
+    "$ingress_name": (.ingress | split("/")[1])
+  } as $constants
   | [.set["upstream-vhost"] | match("\\$[a-z_]+|[^$]+"; "g").string | $constants[.] // .]
   | add | string_with_variables;
 
@@ -41,7 +46,9 @@ def location:
   + ( .set["x-forwarded-prefix"] // ""
       | if . == "" then ""
         elif contains("$") | not then "set $forwarded_prefix \(string); "
-        elif $expression then "if ($uri \($expression)) { set $forwarded_prefix \(prefix); } if ($uri ~ \"[\\x00-\\x1f\\x7f]\") { set $forwarded_prefix \"\"; } " # no line end
+        elif $expression then
+          # no line end
+          "if ($uri \($expression)) { set $forwarded_prefix \(prefix); } if ($uri ~ \"[\\x00-\\x1f\\x7f]\") { set $forwarded_prefix \"\"; } "
         else "set $forwarded_prefix \(gsub("\\$[1-9]"; "") | string); "
         end )
   + (.set["connection-proxy-header"] // "" | if . == "" then "" else "set $connection_header \(string); " end);

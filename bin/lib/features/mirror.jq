@@ -36,14 +36,16 @@ def body_of_copies: if greatest_held_body then .["mirror-request-body"] // "on" 
 # input: a claim / output: a problem if its copies do not have the bodies that they are to have
 def body_problem($set):
   select($set["mirror-request-body"] != "off" and ($set | body_of_copies) == "off")
-  | {problem: {ingress, reason: "AnnotationRefused", message: "requests are mirrored without their bodies: proxy-body-size is 0 or more than 1m, and that much of a body is not held here"}};
+  | {problem: {ingress, reason: "AnnotationRefused",
+      message: "requests are mirrored without their bodies: proxy-body-size is 0 or more than 1m, and that much of a body is not held here"}};
 
 # input: an answered claim / output: the same with its target in .mirror, or with a problem beside it
 def with_mirror($set; $context; $addresses; answer; has_pods):
   [$set["mirror-target"] | target($addresses)] as $targets
   | ([own_namespace] + ($context.shared // [])) as $namespaces
   | if $targets == [] or ($targets[0].service | split("/")[0] | IN($namespaces[]) | not) then
-      ., problem("AnnotationRefused"; "mirror-target must be a Service of the same namespace, such as http://SERVICE.\($namespaces[0]).svc$request_uri")
+      ., problem("AnnotationRefused";
+        "mirror-target must be a Service of the same namespace, such as http://SERVICE.\($namespaces[0]).svc$request_uri")
     elif speaks_grpc then
       ., problem("AnnotationRefused"; "the pods speak gRPC")
     else
@@ -51,9 +53,15 @@ def with_mirror($set; $context; $addresses; answer; has_pods):
       | ($target | {service, port, protocol} | answer) as $answer
       | if $answer.upstream then
           (.also += [$answer]
-           | .mirror = ($target | {uri, protocol, host: ($set["mirror-host"] // .host), upstream: $answer.upstream, body: ($set | body_of_copies)})),
+           | .mirror = ($target
+               | {uri, protocol, host: ($set["mirror-host"] // .host),
+                  upstream: $answer.upstream, body: ($set | body_of_copies)})),
           body_problem($set),
-          if $answer | has_pods then empty else problem("NoReadyEndpoints"; "Service \($answer.service) has no ready endpoint for port \($answer.port.port)") end
+          if $answer | has_pods then empty
+          else
+            problem("NoReadyEndpoints";
+              "Service \($answer.service) has no ready endpoint for port \($answer.port.port)")
+          end
         else ., problem($answer.reason; $answer.message)
         end
     end;
@@ -63,7 +71,9 @@ def claims($context; answer; has_pods):
   ($context.services | service_addresses) as $addresses
   | [ .[]
     | annotations($context.options) as $set
-    | if .upstream and $set["mirror-target"] then with_mirror($set; $context; $addresses; answer; has_pods) else . end ];
+    | if .upstream and $set["mirror-target"] then with_mirror($set; $context; $addresses; answer; has_pods)
+      else .
+      end ];
 
 # input: {uri, protocol, host, upstream, body, number} / output: the location that sends the copies
 #
@@ -78,7 +88,10 @@ def mirror_location:
   "      proxy_send_timeout 2s;",
   "      proxy_next_upstream off;",
   (if .body == "off" then "      proxy_set_body \"\";" else empty end),
-  (if .protocol then "      proxy_ssl_name \(.upstream | split(".")[:2] | join(".") + ".svc" | string);" else empty end),
+  (if .protocol then
+     "      proxy_ssl_name \(.upstream | split(".")[:2] | join(".") + ".svc" | string);"
+   else empty
+   end),
   "      proxy_pass \"\(if .protocol then "https" else "http" end)://\(.upstream | harmless)\(.uri | rtrimstr("$request_uri") | harmless)\(if .uri | endswith("$request_uri") then "$request_uri" else "" end)\";",
   "    }";
 
@@ -106,8 +119,10 @@ def header_lines:
 # output: the same with these locations, and the number of its own in each .mirror; without those that have no ready pod
 def model:
   ([.upstreams[] | {(.name): true}] | add // {}) as $ready
-  | .servers |= map(.locations |= map(if .mirror and (.upstream and $ready[.mirror.upstream] | not) then del(.mirror) else . end))
-  | ([.servers[].locations[].mirror | values] | unique | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
+  | .servers |= map(
+      .locations |= map(if .mirror and (.upstream and $ready[.mirror.upstream] | not) then del(.mirror) else . end))
+  | ([.servers[].locations[].mirror | values] | unique | to_entries
+     | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
   | .servers |= map(
       .locations |= map(if .mirror then .mirror.number = $numbers[.mirror | tojson] else . end)
       | .lines += [[.locations[].mirror | values] | unique[] | mirror_location])

@@ -10,6 +10,7 @@ def location:
   (.set["proxy-redirect-from"] // "off") as $from
   | (.set["proxy-redirect-to"] // "off") as $to
   | if $from == "off" or $from == "default" or $to == "off" or speaks_grpc then ""
-    elif ($to | startswith("/") | not) or .set["relative-redirects"] then "proxy_redirect \($from | string) \($to | string); "
+    elif ($to | startswith("/") | not) or .set["relative-redirects"] then
+      "proxy_redirect \($from | string) \($to | string); "
     else "proxy_redirect \($from | string) \"$client_scheme://$request_host\($to | harmless)\"; "
     end;

@@ -15,12 +15,15 @@ include "quoting";
 def files($of; $secrets):
   (.["proxy-ssl-verify"] == "on") as $verify
   | .["proxy-ssl-secret"] as $name
-  | if $name == null and $verify then {closed: "proxy-ssl-verify needs proxy-ssl-secret, the Secret with the authority in its ca.crt"}
+  | if $name == null and $verify then
+      {closed: "proxy-ssl-verify needs proxy-ssl-secret, the Secret with the authority in its ca.crt"}
     elif $name == null then {}
     else
       ($name | secret("ca"; $of; $secrets)) as $authority
       | ($name | secret("pair"; $of; $secrets)) as $pair
-      | if $authority.reason and ($verify or $authority.reason != "AuthorityMissing" or ($authority.pair | not)) then {closed: $authority.message}
+      | if $authority.reason
+          and ($verify or $authority.reason != "AuthorityMissing" or ($authority.pair | not)) then
+          {closed: $authority.message}
         elif $authority.pair and $pair.reason then {closed: $pair.message}
         else
           (if $verify then {authority: $authority.file} else {} end)
@@ -52,7 +55,10 @@ def claims($context):
 # input:  [answered claim]
 # output: the same; those with AUTO_HTTP have upstreams for TLS, too, also for what else they have (canaries)
 def for_both_schemes:
-  map(if .protocol == "AUTO_HTTP" and .upstream then .also += [{service, port, upstream, balance}, .also[]? | .upstream += ".https"] else . end);
+  map(
+    if .protocol == "AUTO_HTTP" and .upstream then
+      .also += [{service, port, upstream, balance}, .also[]? | .upstream += ".https"]
+    else . end);
 
 # input: model / output: the same with the end of the names of these upstreams, by what the client speaks
 def model:
@@ -67,7 +73,10 @@ def location:
     | .set as $set
     | def file: "\($ENV.STATE_DIR)/keys/\(.)" | string;
       [ (.tls.authority // empty
-         | "trusted_certificate \(file)", (select(has_revoked) | "crl \(file)"), "verify on", "verify_depth \($set["proxy-ssl-verify-depth"] // 1)"),
+         | "trusted_certificate \(file)",
+           (select(has_revoked) | "crl \(file)"),
+           "verify on",
+           "verify_depth \($set["proxy-ssl-verify-depth"] // 1)"),
         (.tls.certificate // empty | "certificate \(file)", "certificate_key \(file)"),
         ($set["proxy-ssl-server-name"] // empty | "server_name \(.)"),
         ($set["proxy-ssl-protocols"] // empty | "protocols \(split(" ") | map(select(. != "")) | unique | join(" "))"),

@@ -40,7 +40,10 @@ def possible_rates($zones):
 # input: [answered claim, the oldest Ingress first] / output: {"namespace": name of the zone for limit-connections, ...}
 def connection_zones($options):
   reduce (.[] | select(.options and ($options[.options - 1]["limit-connections"] // 0) > 0) | own_namespace) as $of ({};
-    if .[$of] then . elif length < most_own_zones then .[$of] = "connections_\($of)_\(own_zone_size)" else .[$of] = "connections_\(zone_size)" end);
+    if .[$of] then .
+    elif length < most_own_zones then .[$of] = "connections_\($of)_\(own_zone_size)"
+    else .[$of] = "connections_\(zone_size)"
+    end);
 
 # input: [answered claim, the oldest Ingress first] / output: the same; closed are those that cannot be limited
 def claims($context):
@@ -49,8 +52,10 @@ def claims($context):
   | connection_zones($context.options) as $connections
   | map(
       if .options == null then .
-      elif any($zones[.options - 1][]; $is_possible[.] | not) then closed("Ingresses have \(most_rates) different values of limit-rps and limit-rpm already, and its namespace has its share of them")
-      elif speaks_grpc and (annotations($context.options)["limit-rate"] // 0) > 0 then closed("limit-rate is not possible with gRPC")
+      elif any($zones[.options - 1][]; $is_possible[.] | not) then
+        closed("Ingresses have \(most_rates) different values of limit-rps and limit-rpm already, and its namespace has its share of them")
+      elif speaks_grpc and (annotations($context.options)["limit-rate"] // 0) > 0 then
+        closed("limit-rate is not possible with gRPC")
       elif (annotations($context.options)["limit-connections"] // 0) > 0 then .connections = $connections[own_namespace]
       else .
       end);
@@ -66,7 +71,8 @@ def model:
         "    \"\" \"\";",
         "    default \"$limited $binary_remote_addr\";",
         "  }",
-        ([.servers[].locations[] | select(.options).connections | values] | unique[] | "  limit_conn_zone $limited_client zone=\(.):\(split("_")[-1]);"),
+        ([.servers[].locations[] | select(.options).connections | values] | unique[]
+         | "  limit_conn_zone $limited_client zone=\(.):\(split("_")[-1]);"),
         ([$used[] | rates | "  limit_req_zone $limited_client zone=\(.zone):\(zone_size) rate=\(.rate);"] | unique[]),
         "  limit_req_log_level info; # the line of the request says it, too",
         "  limit_conn_log_level info;",
@@ -78,10 +84,12 @@ def model:
 def location:
   .set as $set
   | (if $set | is_counted then
-       (if $set.unlimited then "set $limited \"\"; if ($in_networks_\($set.unlimited) = \"\") { set $limited \(.ingress | string); } "
+       (if $set.unlimited then
+          "set $limited \"\"; if ($in_networks_\($set.unlimited) = \"\") { set $limited \(.ingress | string); } "
         else "set $limited \(.ingress | string); "
         end)
-       + ([$set | rates | "limit_req zone=\(.zone)\(if .burst > 0 then " burst=\(.burst)" else "" end) nodelay; "] | add // "")
+       + ([$set | rates | "limit_req zone=\(.zone)\(if .burst > 0 then " burst=\(.burst)" else "" end) nodelay; "]
+          | add // "")
        + (if .connections then "limit_conn \(.connections) \($set["limit-connections"]); " else "" end)
      else ""
      end)

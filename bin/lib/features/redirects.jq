@@ -47,23 +47,30 @@ def claims($context):
   | (reduce ($all[] | select(.ingress)) as $claim ({}; .["\($claim | own_namespace)/\($claim.host)"] += 1)) as $paths
   | ([ $all | to_entries[] | .key as $number | .value | select(.options)
        | . as $claim
-       | (set["server-alias"] // [])[:20][] | {alias: ascii_downcase, host: $claim.host, namespace: ($claim | own_namespace), ingress: $claim.ingress, $number} ]
-     | group_by(.alias) | map(select($taken[.[0].alias] | not)[0]) | sort_by(.number) | within_most($paths)) as {$aliases, $beyond}
-  | ([$aliases[] | {("\(.namespace)/\(.host)"): [.alias]}] | reduce .[] as $entry ({}; ($entry | keys[0]) as $key | .[$key] += $entry[$key])) as $aliases_of
+       | (set["server-alias"] // [])[:20][]
+       | {alias: ascii_downcase, host: $claim.host,
+          namespace: ($claim | own_namespace), ingress: $claim.ingress, $number} ]
+     | group_by(.alias) | map(select($taken[.[0].alias] | not)[0]) | sort_by(.number)
+     | within_most($paths)) as {$aliases, $beyond}
+  | ([$aliases[] | {("\(.namespace)/\(.host)"): [.alias]}]
+     | reduce .[] as $entry ({}; ($entry | keys[0]) as $key | .[$key] += $entry[$key])) as $aliases_of
   | ([$aliases[] | {(.alias): true}] | add // {}) as $is_alias
   | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: other_host}
        | select(($taken[.host] or $is_alias[.host]) | not) ]
      | group_by(.host) | map(.[0])) as $moved
-  | ([.[] | select(.path == "/" and .pathType != "Default")] | group_by(.host) | map({(.[0].host): .}) | add // {}) as $roots
+  | ([.[] | select(.path == "/" and .pathType != "Default")] | group_by(.host)
+     | map({(.[0].host): .}) | add // {}) as $roots
   | ([ $all[] | select(.ingress and .options and set["app-root"])
        | . as $claim
-       | select(all($roots[.host][]?; .pathType == "Prefix" and .ingress != $claim.ingress and own_namespace == ($claim | own_namespace))) ]
+       | select(all($roots[.host][]?;
+           .pathType == "Prefix" and .ingress != $claim.ingress and own_namespace == ($claim | own_namespace))) ]
      | unique_by(.host)) as $rooted
   | ($all | map(if .options and (set | redirects) then .moves = .options else . end)) as $all
   | $all
     + [ $all[] | select(.ingress) | . as $claim | $aliases_of["\(own_namespace)/\(.host)"][]? | $claim + {host: .} ]
     + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix"} ]
-    + [ $rooted[] | {ingress, created, options, host, path: "/", pathType: "Exact"} | ., (.host = ($aliases_of["\(own_namespace)/\(.host)"][]?)) ]
+    + [ $rooted[] | {ingress, created, options, host, path: "/", pathType: "Exact"}
+        | ., (.host = ($aliases_of["\(own_namespace)/\(.host)"][]?)) ]
     + [ $beyond | keys[] | {problem: {ingress: ., reason: "LimitExceeded",
         message: "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths"}} ];
 
@@ -74,10 +81,14 @@ def location:
   | (if .to then "return 308 $client_scheme://\(.to):$client_port$moved_uri; " else "" end)
     + (if $origin == "" then "absolute_redirect off; " else "" end)
     + (if $set["app-root"] then "if ($uri = /) { return 302 \"\($origin)\($set["app-root"])\"; } " else "" end)
-    + ( (if $set["temporal-redirect"] then {to: $set["temporal-redirect"], code: ($set["temporal-redirect-code"] // 302)}
-         elif $set["permanent-redirect"] then {to: $set["permanent-redirect"], code: ($set["permanent-redirect-code"] // 301)}
+    + ( (if $set["temporal-redirect"] then
+           {to: $set["temporal-redirect"], code: ($set["temporal-redirect-code"] // 302)}
+         elif $set["permanent-redirect"] then
+           {to: $set["permanent-redirect"], code: ($set["permanent-redirect-code"] // 301)}
          else null end) as $redirect
-        | if $redirect then "return \($redirect.code) \"\(if $redirect.to | startswith("/") then $origin else "" end)\($redirect.to)\"; " else "" end )
+        | if $redirect then
+            "return \($redirect.code) \"\(if $redirect.to | startswith("/") then $origin else "" end)\($redirect.to)\"; "
+          else "" end )
     + (if .redirect and ($set["use-port-in-redirects"] or $set["preserve-trailing-slash"]) then
          "if ($client_scheme = http) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)$request_uri; } "
        else "" end);
@@ -86,6 +97,7 @@ def location:
 def model:
   .options as $options
   | .servers |= map(.locations |= map(
-      if .moves and (.reason | IN("NoReadyEndpoints", "ServiceNotFound", "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed")) then
+      if .moves and (.reason | IN("NoReadyEndpoints", "ServiceNotFound",
+          "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed")) then
         .directives = (.directives // "") + ({set: $options[.moves - 1]} + . | location)
       else . end));

@@ -32,7 +32,8 @@ def is_exact_folder: .pathType == "Exact" and .path != "/" and (.path | endswith
 # input: a location of a server with regular expressions / output: it with .head, which is what its block begins with
 def with_head($guests):
   if .pathType == "RegularExpression" then .head = "~* \"\(pattern)\""
-  elif .pathType == "Prefix" and (.path != "/" or $guests) then .head = "~ \"\(if .path == "/" then "^/" else pattern end)\""
+  elif .pathType == "Prefix" and (.path != "/" or $guests) then
+    .head = "~ \"\(if .path == "/" then "^/" else pattern end)\""
   elif is_exact_folder then .head = "~ \"^\(.path | escaped)\\z\""
   else .
   end;
@@ -41,7 +42,10 @@ def with_head($guests):
 # output: the same, with .guest for the expressions of those who do not own the host
 def claims($context):
   owners($ENV.HOST_OWNERSHIP) as $owners
-  | map(if .pathType == "RegularExpression" and (.host == "" or own_namespace != $owners[.host]) then .guest = true else . end);
+  | map(
+      if .pathType == "RegularExpression" and (.host == "" or own_namespace != $owners[.host]) then .guest = true
+      else .
+      end);
 
 # input: a location / output: it with .rewrite, which comes last, as nginx runs no `if` or `set` after `break`
 #
@@ -73,12 +77,14 @@ def literal_head: .weighed.head as $characters | .path | ltrimstr("^")[:$charact
 # output: the same; before each expression of a guest, a location for what is too long for that one
 def with_guests:
   ([.[] | select(.guest)] | longest) as $longest
-  | sort_by(if .guest then 0.5 - (literal_head | rtrimstr("/") | length) else -(.path | length) end) # as a Prefix has no "/" at its end
+  # as a Prefix has no "/" at its end
+  | sort_by(if .guest then 0.5 - (literal_head | rtrimstr("/") | length) else -(.path | length) end)
   | if $longest >= 16383 then .
     else
       map(if .guest then
           literal_head as $literal
-          | {path, pathType, ingress, status: 414, message: "A path of more than \($longest) characters is not matched with it",
+          | {path, pathType, ingress, status: 414,
+             message: "A path of more than \($longest) characters is not matched with it",
              head: "~* \"(?s)^\($literal).{\([0, $longest + 1 - ($literal | length)] | max)}\""}, .
         else . end)
     end;
@@ -90,7 +96,10 @@ def model:
       if any(.locations[]; .pathType == "RegularExpression") then
         any(.locations[]; .guest) as $guests
         | .lines += [.locations | too_long]
-        | .locations |= (map(with_head($guests)) | map(select(is_exact_folder)) + (map(select(is_exact_folder | not)) | if $guests then with_guests else . end))
+        | .locations |= (
+            map(with_head($guests))
+            | map(select(is_exact_folder))
+              + (map(select(is_exact_folder | not)) | if $guests then with_guests else . end))
       else .
       end
       | .locations |= map(with_rewrite($options)));
