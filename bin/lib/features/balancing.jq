@@ -5,10 +5,11 @@
 # pods are divided into subsets of upstream-hash-by-subset-size, of which each has an upstream. load-balance: ewma is
 # nginx's nearest to it, the pod with the fewest open requests.
 #
-# service-upstream: true sends requests to the Service's
-# own address (spec.clusterIPs) instead of those of its pods, so that kube-proxy, or the proxy of a service mesh,
-# chooses the pod. Whether it has ready pods decides all the same whether they are sent at all. A headless Service has
-# no address. With affinity, these do not count.
+# service-upstream: true sends requests to the Service's own address (spec.clusterIPs) instead of those of its pods, so
+# that kube-proxy, or the proxy of a service mesh, chooses the pod. While no pod is ready, the answer is a 503 all the
+# same. A headless Service has no address, so its requests go to the pods.
+#
+# With affinity, none of these count.
 #
 # proxy-next-upstream and -tries are directives of nginx, which asks each server of an upstream once. Who allows three
 # tries, and has one pod, wants it to be asked three times: so its upstream has it three times, but not more. (And not

@@ -427,8 +427,8 @@ def encoding:
   | "[^A-Za-z0-9._~$\\x80-\\xff -]" as $special
   | ( "!\"#%&'()*+,/:;<=>?@[\\]^`{|}"
       | [ explode[] | [.] | implode
-          | . + ({"'": "%27", "!": "%21", "(": "%28", ")": "%29", "*": "%2A"}[.] # which jq 1.6 leaves as they are
-            // @uri) ]
+          # jq 1.6 leaves these five as they are
+          | . + ({"'": "%27", "!": "%21", "(": "%28", ")": "%29", "*": "%2A"}[.] // @uri) ]
       | add | gsub("(?<c>[\"\\\\])"; "\\\(.c)") ) as $table
   | [ range(1; 17)
       # one, or none
