@@ -45,11 +45,11 @@ ingress() { # [NAMESPACE/]NAME HOST [TYPE:]PATH SERVICE[:PORT] [ANNOTATION=VALUE
     "${name%/*}" "${name#*/}" "$annotations" "$rule" "$tls" >"$file"
 }
 
-# Sets file: where the next object is written.
-next_file() { # NAMESPACE/NAME
-  number=$((number + 1))
+# Sets file: where the next object is written. It is younger than those before.
+next_file() { # [KIND-]NAMESPACE/NAME
+  objects=$((objects + 1))
   [[ -d $BATS_TEST_TMPDIR/objects ]] || mkdir "$BATS_TEST_TMPDIR/objects"
-  printf -v file '%s/objects/%03d-%s.json' "$BATS_TEST_TMPDIR" "$number" "${1/\//-}"
+  printf -v file '%s/objects/%03d-%s.json' "$BATS_TEST_TMPDIR" "$objects" "${1/\//-}"
 }
 
 # Sets json to TEXT as a string of JSON. The tests make hundreds of Ingresses: so this takes no process, but for bytes that are not
@@ -62,25 +62,23 @@ set_json() { # TEXT
 
 # KEY=@FILE takes the value from a file.
 secret() { # [NAMESPACE/]NAME TYPE KEY=VALUE...
-  local name=$1 type=$2 entry data=()
+  local name=$1 type=$2 entry file data=()
   [[ $name == */* ]] || name=e2e/$name
   for entry in "${@:3}"; do
     if [[ $entry == *=@* ]]; then data+=("${entry%%=*}=$(<"${entry#*=@}")"); else data+=("$entry"); fi
   done
-  mkdir -p "$BATS_TEST_TMPDIR/objects"
-  number=$((number + 1))
+  next_file "secret-$name"
   jq -n --arg name "$name" --arg type "$type" '{apiVersion: "v1", kind: "Secret", $type,
     metadata: {namespace: ($name | split("/")[0]), name: ($name | split("/")[1])},
-    data: ([$ARGS.positional[] | index("=") as $at | {(.[:$at]): (.[$at + 1:] | @base64)}] | add // {})}' --args "${data[@]}" >"$BATS_TEST_TMPDIR/objects/$(printf '%03d' "$number")-secret-${name/\//-}.json"
+    data: ([$ARGS.positional[] | index("=") as $at | {(.[:$at]): (.[$at + 1:] | @base64)}] | add // {})}' --args "${data[@]}" >"$file"
 }
 
 configmap() { # [NAMESPACE/]NAME KEY=VALUE...
-  local name=$1
+  local name=$1 file
   [[ $name == */* ]] || name=e2e/$name
-  mkdir -p "$BATS_TEST_TMPDIR/objects"
-  number=$((number + 1))
+  next_file "configmap-$name"
   jq -n --arg name "$name" '{apiVersion: "v1", kind: "ConfigMap", metadata: {namespace: ($name | split("/")[0]), name: ($name | split("/")[1])},
-    data: ([$ARGS.positional[] | index("=") as $at | {(.[:$at]): .[$at + 1:]}] | add // {})}' --args "${@:2}" >"$BATS_TEST_TMPDIR/objects/$(printf '%03d' "$number")-configmap-${name/\//-}.json"
+    data: ([$ARGS.positional[] | index("=") as $at | {(.[:$at]): .[$at + 1:]}] | add // {})}' --args "${@:2}" >"$file"
 }
 
 # Forgets an object, so that the next `serve` is without it.
@@ -130,4 +128,4 @@ pod_gets() { # FILTER HOST PATH [CURL_OPTION...]
   ask "${@:2}" | jq -r "$1"
 }
 
-number=0
+objects=0

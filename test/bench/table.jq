@@ -8,7 +8,8 @@ def line: "| \(join(" | ")) |";
 def measures:
   (["", "median", "least – greatest", "aim"], ["---", "---", "---", "---"] | line),
   ( .[]
-    | ["\(.row)\(if .peer == "bash-ingress" then "" else " (\(.peer))" end)", "\(.median | number) \(.unit)",
+    | ["\(.row)\(if .peer == "bash-ingress" then "" else " (\(.peer))" end)",
+       "\(.median | number) \(.unit)\(if .failed > 0 then ", \(.failed) failed" else "" end)",
        "\(.min | number) – \(.max | number)", (if .peer == "bash-ingress" then .goal else "" end)]
     | line );
 

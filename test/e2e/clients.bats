@@ -24,6 +24,13 @@ reload() {
   assert_equal 0 "$status"
   assert_contains "$output" 'HTTP/1.1 200'
   assert_contains "$output" 'Content-Length: 12345'
+  # curl does not look for a body, so: all that comes until the connection is closed
+  exec {connection}<>"/dev/tcp/$(address_with_port | tr : /)"
+  printf 'HEAD /download?bytes=12345 HTTP/1.1\r\nHost: client.example\r\nConnection: close\r\n\r\n' >&"$connection"
+  timeout 20 cat <&"$connection" >"$BATS_TEST_TMPDIR/answer"
+  assert_equal $'HTTP/1.1 200 OK\r' "$(head -n 1 "$BATS_TEST_TMPDIR/answer")"
+  assert_equal 0 "$(sed $'1,/^\r$/d' "$BATS_TEST_TMPDIR/answer" | wc -c)"
+  exec {connection}>&-
 }
 
 @test "OPTIONS and methods that nobody knows go to the pod" {

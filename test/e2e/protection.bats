@@ -108,6 +108,8 @@ ANNOTATIONS
   assert_equal '403 403' "$(from_pod 127.0.0.1 closed-0.example) $(from_pod 127.0.0.1 closed-4.example)"
   if kubectl -n bash-ingress exec "$pod" -- test -e /proc/net/if_inet6; then
     assert_equal '403 200 200' "$(from_pod ::1 closed-0.example) $(from_pod ::1 closed-4.example) $(from_pod ::1 closed-3.example)"
+  else
+    echo '# not asked over IPv6, which this kernel does not have' >&3
   fi
 }
 
