@@ -12,7 +12,7 @@ include "features"; # with_features
 include "feature-files";
 include "server-blocks"; # merged, blocks_against_redirects
 include "certificate-maps"; # certificate_maps, certificate_directives
-include "quoting"; # string, harmless
+include "quoting"; # string, harmless, certificate_name
 
 # input: an upstream / output: its block
 #
@@ -31,7 +31,7 @@ def upstream_block:
 
 # input: a location with an upstream / output: the name for which its pods have a certificate; as a rule, the Service's
 def service_name:
-  .tls_target // (.tls_name // (.upstream | split(".")[:2] | join(".") + ".svc") | string);
+  .tls_target // (.tls_name | values | string) // (.upstream | certificate_name);
 
 # input:  a location with an upstream
 # output: the directives that pass a request on, by the protocol that the pods speak
@@ -107,7 +107,7 @@ def server_block($tls):
 input # and not `.`: no input at all must be an error
 | with_features
 | (.certificates // []) as $certificates
-| [$certificates | certificate_directives] as $tls
+| [$certificates | certificate_directives("")] as $tls
 | (.upstreams[]? | upstream_block),
   .lines[]?,
   (.defaultCertificate // "default.pem" | . as $default | $certificates | certificate_maps($default)),

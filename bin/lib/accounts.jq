@@ -19,7 +19,7 @@ def namespace: .slice // .service // .ingress // .certificate // .problem.namesp
 def used:
   (.claims[]?.service | values),
   ( select(.uses // [] | any(IN("errors", "external-auth", "mirror")))
-    | "\(namespace, ($ENV.SHARED_NAMESPACES // "" | split(",")[]))/" );
+    | "\(namespace, ($ENV.SHARED_NAMESPACES | split(",")[]))/" );
 
 # input:  a line
 # output: whether it can cause a reload: one of a Service can if an Ingress uses that. $used is {"what is used": true}

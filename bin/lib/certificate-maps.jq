@@ -27,8 +27,8 @@ def certificate_maps($default):
     "  }",
     "";
 
-# input: [{host, files}] / output: the directives that use these maps
-def certificate_directives:
+# input: [{host, files}] / output: the directives that use these maps; $mark stands before the name of the file
+def certificate_directives($mark):
   numbers as $number
-  | "    ssl_certificate \($ENV.STATE_DIR)/keys/$certificate_\($number);",
+  | "    ssl_certificate \($ENV.STATE_DIR)/keys/\($mark)$certificate_\($number);",
     "    ssl_certificate_key \($ENV.STATE_DIR)/keys/$certificate_\($number);";

@@ -12,6 +12,17 @@ def speaks_grpc: .protocol // "" | startswith("GRPC");
 # input: a claim or location / output: the word with which nginx's directives for its pods begin
 def kind: if speaks_grpc then "grpc" else "proxy" end;
 
+# input:  [answered claim, the oldest Ingress first]; $names has for each element of options the names that it asks for
+# output: {"namespace": {name: true, ...}}: the first $most different ones of each
+def first_names($names; $most):
+  reduce (.[] | select(.options and .upstream)) as $claim ({};
+    ($claim | own_namespace) as $of
+    | reduce $names[$claim.options - 1][] as $name (.;
+        if .[$of] | length < $most then .[$of][$name] = true else . end));
+
+# input: a claim / output: the problem that an annotation of its Ingress does not count
+def annotation_refused($message): {problem: {ingress, reason: "AnnotationRefused", $message}};
+
 # output: why something is closed, in a sentence
 def not_available($why): "closed, because its protection is not available here: \($why)";
 

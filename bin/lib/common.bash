@@ -72,6 +72,12 @@ take_time() {
   now=${now%.*}
 }
 
+# Sleeps without a process: nothing comes out of this pipe, nor does it end, as it is open for writing, too.
+nap() { # SECONDS
+  [[ -n $silence ]] || exec {silence}<> <(:)
+  read -r -t "$1" <&"$silence" || true
+}
+
 # For what ends again and again: prints 1 after 0, then 2, 4, 8, and 10 ever after.
 longer_pause() { # SECONDS
   echo "$(($1 == 0 ? 1 : $1 < 8 ? $1 * 2 : 10))"
@@ -87,4 +93,4 @@ is_new_failure() { # THING TEXT
 
 declare -A failures=()
 # shellcheck disable=SC2034 # for those who source this
-program=${0##*/} version=${BASH_INGRESS_VERSION:-development} # the Dockerfile sets it
+silence='' program=${0##*/} version=${BASH_INGRESS_VERSION:-development} # the Dockerfile sets it

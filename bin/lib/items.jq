@@ -11,15 +11,16 @@ def read_item:
   try {object: fromjson}
   catch (if startswith("Exceeds depth limit") then {} else error("an item of the list is not whole: \(.)") end);
 
-# output: the problem that an object is left out
-def unreadable($kind; $namespace; $name; $why):
-  {problem: {$namespace, reason: "ObjectUnreadable", message: "\($kind) \($namespace)/\($name) is left out: \($why)"}};
+# input: an object's line / output: its "namespace/name", even if jq cannot read it all
+def key_of_line:
+  .[:1000]
+  | capture("\\A\\{\"metadata\":\\{\"name\":\"(?<name>[-a-z0-9.]+)\".*?\"namespace\":\"(?<namespace>[-a-z0-9]+)\"")
+    // {name: "?", namespace: "?"}
+  | "\(.namespace)/\(.name)";
 
-# input: the line of an object that is nested too deeply / output: a problem
-def too_deep($kind):
-  (capture("^\\{\"metadata\":\\{\"name\":\"(?<name>[-a-z0-9.]+)\".*?\"namespace\":\"(?<namespace>[-a-z0-9]+)\"")
-    // {name: "?", namespace: "?"}) as $its
-  | unreadable($kind; $its.namespace; $its.name; "it is nested too deeply to be read");
+# input: an object's "namespace/name" / output: the problem that it is left out
+def unreadable($kind; $why):
+  {problem: {namespace: split("/")[0], reason: "ObjectUnreadable", message: "\($kind) \(.) is left out: \($why)"}};
 
 # input: none (jq -n -R) / output: for each item of a list of $kind what `digest` makes of it; or a problem
 #
@@ -28,11 +29,11 @@ def each_item($kind; digest):
   inputs
   | . as $line
   | read_item
-  | if has("object") | not then $line | too_deep($kind)
+  | if has("object") | not then $line | key_of_line | unreadable($kind; "it is nested too deeply to be read")
     else .object
       | if type == "object" and (.metadata.name | type) == "string" then
           . as $object
-          | try digest catch ($object.metadata | unreadable($kind; .namespace; .name; "a field has the wrong type"))
+          | try digest catch ($object | key | unreadable($kind; "a field has the wrong type"))
         else error("an item of the list is no \($kind)")
         end
     end;

@@ -9,7 +9,7 @@ include "allow";
 def named($of):
   if contains("/") then . else "\($of)/\(.)" end
   | split("/") as $parts
-  | select($parts[0] == $of or any($ENV.SHARED_NAMESPACES // "" | split(",")[]; . == $parts[0]))
+  | select($parts[0] | IN($of, ($ENV.SHARED_NAMESPACES | split(",")[])))
   | select(($parts | length) == 2 and all($parts[]; is_name));
 
 # input: what something is used for / output: whether that is headers, and so it is a ConfigMap

@@ -10,6 +10,9 @@ def harmless:
 # input: text / output: a quoted nginx string
 def string: "\"\(harmless)\"";
 
+# input: the name of an upstream, SERVICE.NAMESPACE.PORT... / output: for which name its pods have a certificate
+def certificate_name: split(".")[:2] | join(".") + ".svc" | string;
+
 # output: variables that annotations may use, by ingress-nginx's names, and those of nginx.conf that hold such a value
 def variables: {
   "$host": "host", "$http_host": "request_host", "$best_http_host": "request_host", "$forwarded_host": "client_host",

@@ -3,10 +3,10 @@
 # input:  the snapshot, a line for each object (jq -n): the digests of the Ingresses, Services and EndpointSlices
 #         (ingresses.jq, services.jq and endpointslices.jq say what is in them), {terminating: "namespace"}, the
 #         {certificate: "namespace/name", ...} that secrets.jq lists, {problem}; and last {whole: true}
-# $ENV:   HTTP_PORT, HTTPS_PORT, ADMIN_PORT; features also HOST_OWNERSHIP and SHARED_NAMESPACES
+# $ENV:   HTTP_PORT, HTTPS_PORT, ADMIN_PORT (reachable.jq), HOST_OWNERSHIP (ownership.jq) and SHARED_NAMESPACES
 # args:   $quarantine: [{"namespace/name of an Ingress": {digest, message, without_hosts}, ...}], which nginx rejects
 #         $default_secret: "namespace/name" of the Secret for hosts without a certificate, or ""
-#         $ownership, $limits, $shared: HOST_OWNERSHIP (ownership.jq), LIMITS (limits.jq) and SHARED_NAMESPACES
+#         $limits: LIMITS (limits.jq)
 # output: {
 #   ingresses: ["namespace/name" of each that is ours],
 #   servers: [{host, locations: [{path, pathType, ingress, service, port, upstream}               served by pods
@@ -36,7 +36,7 @@
 #
 # and at each stage it may become a problem: {ingress, reason, message}. The certificates go a way of their own
 # (tls.jq). (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
-include "tls"; # known_secrets, certificates, default_certificate, redirected_with_tls
+include "tls"; # problem, known_secrets, certificates, default_certificate, redirected_with_tls
 include "limits"; # limits, within_namespace_limits, endpoint_limits, not_too_many_problems
 include "shut"; # served
 include "ownership"; # with_owners
@@ -44,9 +44,6 @@ include "features"; # feature_claims
 include "feature-files";
 include "reachable"; # reachable
 include "allow"; # is_name, is_port, quoted
-
-# input: anything / output: why a part of an Ingress is not served as it says
-def problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message}};
 
 # --- 1. claim
 
@@ -217,9 +214,9 @@ def location($ready):
 # the four stages; quarantined Ingresses stay in until each host's owner is known: then `served` drops them
 | ([ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
      ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($within_limits)) as $before_features # 1. claim, 2. answered
-| {$features, $options, $secrets, $services, $slices, shared: ($shared | split(",")), quarantined: $is_quarantined} as $for_features
+| {$features, $options, $secrets, $services, $slices, shared: ($ENV.SHARED_NAMESPACES | split(",")), quarantined: $is_quarantined} as $for_features
 | (($before_features | feature_claims($for_features; answered($services))) + [$limited[].shut[]?]) as $answered
-| ($answered | map(select(.problem | not)) | group_by(.host) | with_owners($ownership; $within_limits)) as $hosts
+| ($answered | map(select(.problem | not)) | group_by(.host) | with_owners($ENV.HOST_OWNERSHIP; $within_limits)) as $hosts
 | [$hosts | served($is_quarantined; $limits)[] | winners] as $decided # 3. winner
 | [$decided[] | select(.problem | not)] as $winners
 | ($winners | by_service) as $used

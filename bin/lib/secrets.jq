@@ -76,13 +76,6 @@ def wanted: wishes | by_secret;
 # output: why a Secret cannot be used
 def refused($reason; $message): {$reason, $message};
 
-# input: a Secret's line / output: its "namespace/name", even if jq cannot read it all
-def key_of_line:
-  .[:1000]
-  | capture("\\A\\{\"metadata\":\\{\"name\":\"(?<name>[-a-z0-9.]+)\".*?\"namespace\":\"(?<namespace>[-a-z0-9]+)\"")
-    // {}
-  | "\(.namespace)/\(.name)";
-
 # input: a Secret / output: the name of its file, which differs for each Secret and use, and after each change
 def id($use):
   {pair: ".pem", ca: (if .data["ca.crl"] then ".crl.ca.pem" else ".ca.pem" end),
@@ -166,11 +159,11 @@ def used_secret($use):
   | if [id($use)] == [] then refused("ObjectUnreadable"; "it has no uid or resourceVersion")
     elif $use == "pair" and $size > largest_pair then
       refused("KeyPairRefused"; "its tls.crt and tls.key are larger than 64 KiB")
-    elif $use == "pair" then {id: id($use), $size} + key_pair
     elif $use == "ca" and $size > largest_pair then
       refused("AuthorityRefused"; "its ca.crt and ca.crl are larger than 64 KiB")
-    elif $use == "ca" then {id: id($use), $size} + authorities
-    else {id: id($use), $size} + passwords($use)
+    else
+      {id: id($use), $size}
+      + if $use == "pair" then key_pair elif $use == "ca" then authorities else passwords($use) end
     end
   | if .reason then del(.id, .size) else . end;
 

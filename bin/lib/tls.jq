@@ -14,8 +14,8 @@ def known_secrets:
     | {((if .use then "\(.use) " else "" end) + .certificate): (.names |= (. // [] | map({(.): true}) | add // {}))} ]
   | add // {};
 
-# input: anything / output: the problem that a certificate is not served as an Ingress says
-def tls_problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message}};
+# input: anything / output: why a part of an Ingress is not served as it says
+def problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message}};
 
 # input:  [digest of an Ingress]
 # output: {namespace: {hosts: {host: true}, wild: whether one is a wildcard}} of all spec.tls
@@ -57,19 +57,19 @@ def wishes($ingress; $rule_hosts; $certificates):
   | "its hosts have the default certificate" as $consequence
   | if (.secretName // "") == "" then empty
     elif .secretName | is_name | not then
-      tls_problem($ingress; "SecretRefused";
+      problem($ingress; "SecretRefused";
         "\(.secretName | quoted) is not a name that a Secret can have: \($consequence)")
     elif $certificate == null then
-      tls_problem($ingress; "SecretNotFound"; "Secret \($secret) does not exist: \($consequence)")
+      problem($ingress; "SecretNotFound"; "Secret \($secret) does not exist: \($consequence)")
     elif $certificate.reason then
-      tls_problem($ingress; $certificate.reason; "Secret \($secret): \($certificate.message); \($consequence)")
+      problem($ingress; $certificate.reason; "Secret \($secret): \($certificate.message); \($consequence)")
     else
       tls_hosts($rule_hosts; $certificate)
-      | if is_host | not then tls_problem($ingress; "HostRefused"; "the host \(quoted) of spec.tls is not a DNS name")
+      | if is_host | not then problem($ingress; "HostRefused"; "the host \(quoted) of spec.tls is not a DNS name")
         else
           {ingress: $ingress, namespace: ($ingress | namespace), host: ., certificate: $certificate},
           ( select($certificate.names[.] or $certificate.names[as_wildcard] | not)
-            | tls_problem($ingress; "CertificateNameMismatch";
+            | problem($ingress; "CertificateNameMismatch";
                 "the certificate in Secret \($secret) is not for host \(.), so clients may reject it") )
         end
     end;
@@ -99,7 +99,7 @@ def all_wishes($certificates; $limits):
     | .wishes = $wishes[:$most]
     | if $counts then .made[$namespace] += (.wishes | length) else . end
     | if ($wishes | length) > $most then
-        .wishes += [tls_problem($ingress.ingress; "LimitExceeded";
+        .wishes += [problem($ingress.ingress; "LimitExceeded";
           "not all hosts of its spec.tls are served: they are more than LIMITS lets an Ingress or a namespace have (ingress_hosts, namespace_tls_hosts), with those that come from certificates")]
       else . end;
     .wishes[]);
@@ -118,10 +118,10 @@ def host_certificates($hosts):
       | .certificate.algorithm as $algorithm
       | first($own[.namespace][] | select(.certificate.algorithm == $algorithm)) as $winner
       | if .namespace != $owner then
-          tls_problem(.ingress; "HostTaken";
+          problem(.ingress; "HostTaken";
             "host \($host) belongs to namespace \($owner), so a Secret of namespace \(.namespace) cannot be its certificate")
         elif .certificate.certificate != $winner.certificate.certificate then
-          tls_problem(.ingress; "CertificateTaken";
+          problem(.ingress; "CertificateTaken";
             "host \($host) already has the certificate of Secret \($winner.certificate.certificate), from Ingress \($winner.ingress)")
         else empty
         end ]};
@@ -162,8 +162,8 @@ def default_certificate($secret; $certificates):
   $certificates[$secret] as $certificate
   | if $secret == "" then empty
     elif $certificate == null then
-      tls_problem(null; "SecretNotFound"; "DEFAULT_TLS_SECRET: Secret \($secret) does not exist")
+      problem(null; "SecretNotFound"; "DEFAULT_TLS_SECRET: Secret \($secret) does not exist")
     elif $certificate.reason then
-      tls_problem(null; $certificate.reason; "DEFAULT_TLS_SECRET: Secret \($secret): \($certificate.message)")
+      problem(null; $certificate.reason; "DEFAULT_TLS_SECRET: Secret \($secret): \($certificate.message)")
     else $certificate.file
     end;

@@ -49,19 +49,12 @@ def most_read: 20;
 # input: {annotation: value} / output: the headers, cookies and arguments that it reads
 def read: .["upstream-hash-by"] // "" | [ascii_downcase | scan("(?:http|cookie|arg)_[a-z0-9_]+")] | unique;
 
-# input: [answered claim, the oldest Ingress first] / output: {"namespace": {name: true, ...}}: the first that are read
-def first_read($read):
-  reduce (.[] | select(.options and .upstream and $read[.options - 1] != [])) as $claim ({};
-    ($claim | own_namespace) as $of
-    | reduce $read[$claim.options - 1][] as $name (.;
-        if .[$of] | length < most_read then .[$of][$name] = true else . end));
-
 # input: [answered claim] / output: the same; those that want another balancing have upstreams of their own
 #
 # Names of upstreams do not differ by upper and lower case, so all but small letters are written as their numbers.
 def claims($context):
   [$context.options[] | read] as $read
-  | first_read($read) as $possible
+  | first_names($read; most_read) as $possible
   | def is_too_much:
       .upstream and .options
       and (own_namespace as $of | any($read[.options - 1][]; $possible[$of][.] | not));

@@ -66,8 +66,8 @@ def with_canary($canaries; $context; has_pods):
           problem("CanaryNotProtected"; "its main Ingress has not the same \($missing | join(", "))")
         elif $set["canary-by-header-pattern"] and ($set["canary-by-header-value"] | not)
           and ($set["canary-by-header-pattern"] | is_cheap | not) then
-          {problem: {ingress, reason: "AnnotationRefused",
-            message: "the canary gets no requests with its header: canary-by-header-pattern may be an expression with at most three repetitions and groups, no repeated groups, and eight alternatives"}}
+          annotation_refused(
+            "the canary gets no requests with its header: canary-by-header-pattern may be an expression with at most three repetitions and groups, no repeated groups, and eight alternatives")
         elif $canary | has_pods | not then
           problem("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port.port)")
         else empty
@@ -170,7 +170,7 @@ def location:
     + (if $header == "" then ""
        elif $set["canary-by-header-value"] then
          "if ($http_\($header) = \($set["canary-by-header-value"] | string)) \(to($canary))"
-       elif $set["canary-by-header-pattern"] | . == null then
+       elif $set["canary-by-header-pattern"] == null then
          "if ($http_\($header) = always) \(to($canary))if ($http_\($header) = never) \(to($main))"
        elif $set["canary-by-header-pattern"] | is_cheap then
          "if ($http_\($header) ~ \"\($set["canary-by-header-pattern"] | pattern)\") \(to($canary))"

@@ -43,7 +43,7 @@ def directives:
 # input: model / output: the same with these. Of namespaces that share a host, one counts: the owner, or else the first
 # by name. Where clients have certificates (client-certificates.jq), the server has its own already.
 def model:
-  [.certificates // [] | certificate_directives] as $certificates
+  [.certificates // [] | certificate_directives("")] as $certificates
   | .servers |= map(
       ([.locations[] | select(.ciphers)] | sort_by([.ciphers.guest, .ingress])[0].ciphers) as $ciphers
       | if $ciphers == null then .

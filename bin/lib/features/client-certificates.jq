@@ -15,6 +15,7 @@ include "ownership"; # owners
 include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
 include "named";
 include "quoting";
+include "certificate-maps"; # certificate_directives
 
 # input: {annotation: value} / output: which clients get in: on, optional, optional_no_ca; or off
 def mode: .["auth-tls-verify-client"] // "on";
@@ -110,18 +111,16 @@ def location:
   else "" end;
 
 # input:  {authority: FILE, depth}
-# output: directives of a server that verifies clients; $numbers are those of the variables for its certificate
+# output: directives of a server that verifies clients; $certificates are the model's
 #
 # A resumed TLS session counts as verified. If the authority has changed since, that must not hold, so sessions are
 # bound to it: nginx compares, among other things, the text of ssl_certificate (see
 # ngx_ssl_session_id_context), so that names the authority's file, in a variable that is always empty: the handshake has
 # no query. Before 1.27.4, nginx would also take the session of another host, but not without cache and tickets.
-def verifying($numbers):
+def verifying($certificates):
   "\($ENV.STATE_DIR)/keys" as $keys
   | (.authority | gsub("[^A-Za-z0-9]"; "_")) as $name
-  | (($numbers[] | "$certificate_\(.)")
-     | "    ssl_certificate \($keys)/${arg_\($name)}\(.);",
-       "    ssl_certificate_key \($keys)/\(.);"),
+  | ($certificates | certificate_directives("${arg_\($name)}")),
     "    ssl_client_certificate \("\($keys)/\(.authority)" | string);",
     (if .authority | has_revoked then "    ssl_crl \("\($keys)/\(.authority)" | string);" else empty end),
     "    ssl_verify_client optional_no_ca; # the locations decide",
@@ -135,13 +134,13 @@ def verifying($numbers):
 #
 # For gRPC, nginx's table of headers is so small that it warns about these. So they are there only if they are needed.
 def model:
-  (if any(.certificates[]?; .files | length > 1) then [1, 2] else [1] end) as $numbers
+  (.certificates // []) as $certificates
   | .options as $options
   | .servers |= map(
     ([.locations[].client | values][0]) as $client
     | if $client == null then .
       else
-        .lines += [$client | verifying($numbers)]
+        .lines += [$client | verifying($certificates)]
         | .locations |= map(
             if .client.options then
               .client.set = $options[.client.options - 1]

@@ -71,7 +71,7 @@ def directives($kind):
   + "set $cors_headers \(.["cors-allow-headers"] // "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range,Authorization" | string); "
   + "set $cors_credentials \(if .["cors-allow-credentials"] == false then "\"\"" else "true" end); "
   + "set $cors_exposed \(.["cors-expose-headers"] // "" | string); "
-  + "set $cors_max_age \(if .["cors-max-age"] != null then .["cors-max-age"] else 1728000 end); "
+  + "set $cors_max_age \(.["cors-max-age"] // 1728000); "
   + "set $cors_preflight $request_method; " ) as $headers
   | "set $origins \"\(.origins // "")\"; "
     + (if .origins then "if ($allowed_origin) { set $cors_origin $allowed_origin; \($headers)} "
@@ -98,6 +98,4 @@ def model:
       .locations |= map(if .cors and .status then .directives = $options[.cors - 1].cors.proxy else . end));
 
 # input: a location / output: its directives
-def location:
-  kind as $kind
-  | .set.cors[$kind] // "";
+def location: .set.cors[kind] // "";

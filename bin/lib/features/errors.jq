@@ -39,8 +39,8 @@ def claims($context; answer):
         ({$service, port: ($ports[$service] // 0)} | answer) as $backend
         | if $backend.upstream then
             if .upstream == null and .status and (annotations($context.options) | any(keys[]; startswith("auth-"))) then
-              ., {problem: {ingress, reason: "AnnotationRefused",
-                message: "default-backend does not answer for a Service that cannot be found, because the path needs a login"}}
+              ., annotation_refused(
+                "default-backend does not answer for a Service that cannot be found, because the path needs a login")
             else
               .also += [$backend]
               | .fallback = {
@@ -48,11 +48,11 @@ def claims($context; answer):
                   port: (.port | if type == "object" then .port else . end)
                 }
             end
-          else ., {problem: {ingress, reason: "AnnotationRefused", message: "default-backend: \($backend.message)"}}
+          else ., annotation_refused("default-backend: \($backend.message)")
           end
       elif $codes then
-        ., {problem: {ingress, reason: "AnnotationRefused",
-          message: "custom-http-errors without default-backend: there is none for all Ingresses here, so nginx answers 404 in its place"}}
+        ., annotation_refused(
+          "custom-http-errors without default-backend: there is none for all Ingresses here, so nginx answers 404 in its place")
       else .
       end);
 

@@ -25,7 +25,7 @@ include "quoting";
 include "service-urls";
 import "features/dropped-headers" as $dropped;
 
-# output: the name of an Ingress's, Service's namespace: "demo/apple" => "demo"
+# input: "namespace/name" of an Ingress or Service / output: the namespace
 def namespace: split("/")[0];
 
 # --- answers that are kept
@@ -126,18 +126,17 @@ def target($claim; $context; $addresses; $pods; $hosts; answer):
   url as $url
   | ([$claim.ingress | namespace] + $context.shared) as $namespaces
   | ($url.host | service_named($addresses)) as $service
-  | ([$pods[$url | "\(.host):\(.port)"] | .[$namespaces[]]? | values][0]) as $of_pod
+  | ($service != null and ($service | namespace | IN($namespaces[]))) as $is_near
+  | (if $is_near and $context.services[$service] then {$service, port: $url.port}
+     else [$pods[$url | "\(.host):\(.port)"] | .[$namespaces[]]? | values][0]
+     end) as $found
   | if ($url.host | startswith("$")) or $url.host == $claim.host then $url | by_rules($claim.host; "") + {$namespaces}
-    elif $service and any($namespaces[]; . == ($service | namespace)) and $context.services[$service] then
-      {service: $service, port: $url.port, protocol: (if $url.scheme == "https" then "HTTPS" else null end)}
-      | answer
-      | if .upstream then . else {wrong: .message} end
-    elif $of_pod then
-      $of_pod + {protocol: (if $url.scheme == "https" then "HTTPS" else null end)}
+    elif $found then
+      $found + {protocol: (if $url.scheme == "https" then "HTTPS" else null end)}
       | answer
       | if .upstream then . else {wrong: .message} end
     elif any($namespaces[]; $hosts[$url.host].namespaces[.]) then $url | by_rules($url.host; $url.host) + {$namespaces}
-    elif $service and any($namespaces[]; . == ($service | namespace)) then {wrong: "Service \($service) does not exist"}
+    elif $is_near then {wrong: "Service \($service) does not exist"}
     elif $service and $context.services[$service] then
       {wrong: "Service \($service) is in a namespace that is neither the Ingress's own nor one of SHARED_NAMESPACES"}
     else
@@ -161,13 +160,8 @@ def by_address($services):
 # of with every request, whoever's it is.
 def most_names: 20;
 
-# input:  [claim, the oldest Ingress first]
-# output: {"namespace": {name: true, ...}}: the first names in auth-response-headers
-def first_named($options):
-  reduce (.[] | select(.options and .upstream)) as $claim ({};
-    ($claim.ingress | namespace) as $of
-    | reduce ($options[$claim.options - 1]["auth-response-headers"][]? | ascii_downcase) as $name (.;
-        if .[$of] | length < most_names then .[$of][$name] = true else . end));
+# input: {annotation: value} / output: [name in its auth-response-headers, in small letters]
+def response_headers: .["auth-response-headers"] // [] | map(ascii_downcase);
 
 # Headers that make a message, or that nginx itself tells the pod or a default backend (errors.jq), and no second time.
 def not_from_a_service:
@@ -181,7 +175,7 @@ def not_from_a_service:
 # $first_named are those of the namespace that may be named. nginx's table of headers for gRPC has buckets of 64 bytes,
 # and a longer name would keep it from taking its configuration.
 def wrong_headers($first_named; $protocol):
-  .["auth-response-headers"] // [] | map(ascii_downcase)
+  response_headers
   | if length > 20 then "auth-response-headers has more than 20 names"
     else
       (.[] | select(not_from_a_service) | "auth-response-headers cannot have \(.), which nginx itself tells the pod"),
@@ -206,7 +200,7 @@ def claims($context; answer; has_pods):
         namespaces: (map({(own_namespace): true}) | add),
         open: (map(select(annotations($context.options)["auth-url"] | not)) | by_path) }})
     | add // {}) as $hosts
-  | first_named($context.options) as $first_named
+  | first_names([$context.options[] | response_headers]; most_names) as $first_named
   | (if any($context.options[]; .["auth-url"] // "" | test("\\Ahttps?://(\\[|[0-9.]+([:/?]|\\z))")) then
        $context.slices | by_address($context.services)
      else {}
@@ -232,8 +226,8 @@ def claims($context; answer; has_pods):
               | {problem: {ingress, reason: "NoReadyEndpoints",
                   message: "Service \($target.service), which auth-url asks, has no ready endpoint for port \($target.port.port)"}}),
               (select(.asks and $set["auth-cache-key"] and ($set | keeps | not))
-              | {problem: {ingress, reason: "AnnotationRefused",
-                  message: "auth-cache-key has no effect: of variables, it may have $cookie_ with a name, and $\(cache_variables | keys | join(", $"))"}})
+              | annotation_refused(
+                  "auth-cache-key has no effect: of variables, it may have $cookie_ with a name, and $\(cache_variables | keys | join(", $"))"))
         end);
 
 # --- model
@@ -310,10 +304,7 @@ def question($who; $host):
   + kept($host)
   + (if .["auth-method"] then "proxy_method \(.["auth-method"]); " else "" end)
   + "proxy_read_timeout \(.["proxy-read-timeout"] // 60)s; "
-  + (if $who.protocol == "HTTPS" then
-       "proxy_ssl_name \($who.upstream | split(".")[:2] | join(".") + ".svc" | string); "
-     else ""
-     end)
+  + (if $who.protocol == "HTTPS" then "proxy_ssl_name \($who.upstream | certificate_name); " else "" end)
   + "proxy_pass \("\(if $who.protocol == "HTTPS" then "https" else "http" end)://\($who.upstream)\(.["auth-url"] | url.path)" | string_with_variables);";
 
 # input:  a server

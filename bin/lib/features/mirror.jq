@@ -36,13 +36,13 @@ def body_of_copies: if greatest_held_body then .["mirror-request-body"] // "on" 
 # input: a claim / output: a problem if its copies do not have the bodies that they are to have
 def body_problem($set):
   select($set["mirror-request-body"] != "off" and ($set | body_of_copies) == "off")
-  | {problem: {ingress, reason: "AnnotationRefused",
-      message: "requests are mirrored without their bodies: proxy-body-size is 0 or more than 1m, and that much of a body is not held here"}};
+  | annotation_refused(
+      "requests are mirrored without their bodies: proxy-body-size is 0 or more than 1m, and that much of a body is not held here");
 
 # input: an answered claim / output: the same with its target in .mirror, or with a problem beside it
 def with_mirror($set; $context; $addresses; answer; has_pods):
   [$set["mirror-target"] | target($addresses)] as $targets
-  | ([own_namespace] + ($context.shared // [])) as $namespaces
+  | ([own_namespace] + $context.shared) as $namespaces
   | if $targets == [] or ($targets[0].service | split("/")[0] | IN($namespaces[]) | not) then
       ., problem("AnnotationRefused";
         "mirror-target must be a Service of the same namespace, such as http://SERVICE.\($namespaces[0]).svc$request_uri")
@@ -88,10 +88,7 @@ def mirror_location:
   "      proxy_send_timeout 2s;",
   "      proxy_next_upstream off;",
   (if .body == "off" then "      proxy_set_body \"\";" else empty end),
-  (if .protocol then
-     "      proxy_ssl_name \(.upstream | split(".")[:2] | join(".") + ".svc" | string);"
-   else empty
-   end),
+  (if .protocol then "      proxy_ssl_name \(.upstream | certificate_name);" else empty end),
   "      proxy_pass \"\(if .protocol then "https" else "http" end)://\(.upstream | harmless)\(.uri | rtrimstr("$request_uri") | harmless)\(if .uri | endswith("$request_uri") then "$request_uri" else "" end)\";",
   "    }";
 

@@ -52,8 +52,7 @@ def claims($context):
           namespace: ($claim | own_namespace), ingress: $claim.ingress, $number} ]
      | group_by(.alias) | map(select($taken[.[0].alias] | not)[0]) | sort_by(.number)
      | within_most($paths)) as {$aliases, $beyond}
-  | ([$aliases[] | {("\(.namespace)/\(.host)"): [.alias]}]
-     | reduce .[] as $entry ({}; ($entry | keys[0]) as $key | .[$key] += $entry[$key])) as $aliases_of
+  | (reduce $aliases[] as $it ({}; .["\($it.namespace)/\($it.host)"] += [$it.alias])) as $aliases_of
   | ([$aliases[] | {(.alias): true}] | add // {}) as $is_alias
   | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: other_host}
        | select(($taken[.host] or $is_alias[.host]) | not) ]
