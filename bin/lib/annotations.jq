@@ -3,9 +3,9 @@
 # annotations.json has a row for each that ingress-nginx documents (docs/user-guide/nginx-configuration/annotations.md,
 # v1.15.1):
 #
-#   class      protective   restricts who gets in, how, or how often, or may do so (a snippet can hold a `deny`). What
-#                           cannot be given closes the Ingress: its paths answer 503, because to serve them without it
-#                           would open to everybody what was meant for a few
+#   class      protective   restricts who gets in, how, or how often, or may do so (a snippet can hold a `deny`, unless
+#                           it is empty). What cannot be given closes the Ingress: its paths answer 503, because to
+#                           serve them without it would open to everybody what was meant for a few
 #              switch       is protective unless it is switched off: false, or off
 #              convenience  anything else: what cannot be given is a problem, and the path is served
 #   type       what its value may be (`typed` below); without a type it is not supported
@@ -39,7 +39,7 @@ def row:
   . as $name | ascii_downcase
   | $table[0][.] as $row
   | if $row == null then
-      {class: (if test("auth|allow|deny|white|black|limit|tls|secur|secret|waf|snippet|modsec|owasp") then "protective"
+      {class: (if test("auth|allow|deny|white|black|limit|tls|secur|secret|waf|snippet|modsec|owasp") then "switch"
                else "convenience"
                end)}
     elif . != $name then {class: $row.class} # ingress-nginx would not know it
@@ -85,7 +85,7 @@ def typed($row):
   def matches: select(length <= 1024 and test("\\A(\($row.pattern))\\z"));
   if $row.type == "flag" then flag
   elif $row.type == "number" then select(test("\\A[0-9]{1,9}\\z")) | tonumber | within
-  elif $row.type == "size" then .[:20] | size | within
+  elif $row.type == "size" then .[:40] | trimmed | size | within
   elif $row.type == "networks" then networks
   elif $row.type == "text" then .[:4096] | trimmed | matches
   else # list
@@ -112,6 +112,7 @@ def possible:
 def asks_for_protection:
   if .row.class == "switch" then .value != "off" and ([.value | flag] != [false])
   elif .row.closes then .row.closes as $closes | "\(.value)"[:100] | test("\\A(\($closes))\\z")
+  elif .row.type == null then .row.class == "protective" and (.value | type != "string" or test("\\S"))
   else .row.class == "protective" and (.row.type != "flag" or ([.value | flag] != [false]))
   end;
 
@@ -191,13 +192,12 @@ def asks_for_expressions: .set["use-regex"] or .set["rewrite-target"] != null;
 # output: {host: true, ...}: the hosts of which HTTP clients are sent to HTTPS; "*" for all; and "" for those that
 #         another Ingress of the namespace may have in its spec.tls, which route knows
 #
-# force-ssl-redirect says so for all; ssl-redirect for the hosts in spec.tls.
+# force-ssl-redirect says so for all; ssl-redirect for those of an Ingress with spec.tls, whichever hosts that names.
 def redirected_hosts($set; $default):
   $set["ssl-redirect"] as $wanted
   | if $set["force-ssl-redirect"] then {"*": true}
     elif $wanted or ($wanted == null and $default == "on") then
-      reduce (.spec.tls[]? | if (.hosts // []) == [] then "*" else .hosts[] end) as $host ({"": "with TLS"};
-        .[$host] = true)
+      if [.spec.tls[]?] != [] then {"*": true} else {"": "with TLS"} end
     else {}
     end;
 

@@ -18,9 +18,9 @@ def known_secrets:
 def problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message}};
 
 # input:  [digest of an Ingress]
-# output: {namespace: {hosts: {host: true}, wild: whether one is a wildcard}} of all spec.tls
+# output: {namespace: {hosts: {host: true}, wild: whether one is a wildcard}} of all that have a spec.tls
 def hosts_with_tls:
-  def hosts: [.tls[].hosts[]? | strings] + if any(.tls[]; (.hosts // []) == []) then [.claims[].host] else [] end;
+  def hosts: [.tls[].hosts[]? | strings] + [.claims[].host];
   map(select(.tls != []) | {namespace: (.ingress | namespace), hosts: hosts}) | group_by(.namespace)
   | map({(.[0].namespace): (map(.hosts[]) | {hosts: (map({(.): true}) | add // {}), wild: any(.[]; startswith("*"))})})
   | add // {};
@@ -74,11 +74,34 @@ def wishes($ingress; $rule_hosts; $certificates):
         end
     end;
 
+# input:  digest of an Ingress
+# output: its hosts that its spec.tls does not name: of its rules, their aliases, and with or without "www."
+def unnamed_hosts($rule_hosts):
+  ([.tls[].hosts[]?] | unique) as $named
+  | .options.set as $set
+  | [ ($rule_hosts | ., if $set["from-to-www-redirect"] then map(if startswith("www.") then .[4:] else "www.\(.)" end) else [] end)[],
+      $set["server-alias"][]? ]
+  | unique - $named | map(select(is_host and (as_wildcard | IN($named[]) | not)));
+
+# input:  digest of an Ingress
+# output: wishes for those, if one of its first 20 certificates has their names (as in ingress-nginx)
+def wishes_of_unnamed_hosts($rule_hosts; $certificates):
+  .ingress as $ingress
+  | ($ingress | namespace) as $namespace
+  | [.tls[:20][] | $certificates["\($namespace)/\(.secretName)"] | values | select(.reason | not)] as $own
+  | select($own != [] and all(.tls[]; (.hosts // []) != []))
+  | unnamed_hosts($rule_hosts)[]
+  | . as $host
+  | as_wildcard as $wildcard
+  | [$own[] | select(.names[$host] or .names[$wildcard])] | unique_by(.algorithm)[]
+  | {$ingress, $namespace, $host, certificate: .};
+
 # input: digest of an Ingress / output: the wishes and problems of its spec.tls
 def wishes_of_ingress($certificates):
   .ingress as $ingress
   | ([.claims[].host | select(. != "")] | unique) as $rule_hosts
-  | .tls[] | wishes($ingress; $rule_hosts; $certificates);
+  | (.tls[] | wishes($ingress; $rule_hosts; $certificates)),
+    wishes_of_unnamed_hosts($rule_hosts; $certificates);
 
 # input:  digest of an Ingress
 # output: whether hosts of its spec.tls come from certificates; limits.jq counts all others

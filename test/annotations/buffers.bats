@@ -7,9 +7,9 @@ load words
   ingress few few.example / red proxy-buffering=on proxy-buffers-number=2
   ingress busy busy.example / red proxy-buffering=off proxy-busy-buffers-size=1m proxy-buffer-size=1k
   ingress idle idle.example / red proxy-buffering=on proxy-busy-buffers-size=1 proxy-max-temp-file-size=1k proxy-buffer-size=256k proxy-buffers-number=64
-  ingress file file.example / red proxy-buffering=on proxy-max-temp-file-size=1m
+  ingress file file.example / red proxy-buffering=on 'proxy-max-temp-file-size= 1g '
   ingress wrong wrong.example / red proxy-buffering=maybe proxy-buffers-number=1 proxy-buffer-size=512k proxy-busy-buffers-size=2m \
-    proxy-max-temp-file-size=2g client-body-buffer-size=0 proxy-request-buffering=yes proxy-http-version=2
+    proxy-max-temp-file-size=big client-body-buffer-size=0 proxy-request-buffering=yes proxy-http-version=2
   serve
   local host
   for host in fits few busy idle file wrong; do
@@ -17,6 +17,18 @@ load words
   done
   assert_equal 8 "$(problems | grep -c 'AnnotationRefused: e2e/wrong: ')"
   assert_equal 0 "$(problems | grep -vc e2e/wrong)"
+}
+
+@test "however slowly a client reads, nothing of an answer goes to a file, whose memory is that of the configuration" {
+  [[ ${TIER-unit} == unit ]] || skip 'one tier is enough'
+  ingress file file.example / red proxy-buffering=on proxy-max-temp-file-size=1m
+  serve
+  ask file.example '/download?bytes=30000000' --limit-rate 1k -o /dev/null --max-time 5 3>&- &
+  reader=$!
+  is_read() { ss -Htn state established "( sport = :$HTTP_PORT )" | awk '$2 > 100000 { found = 1 } END { exit !found }'; }
+  wait_for 10 is_read
+  assert_equal '' "$(find /proc/[0-9]*/fd -lname "$STATE_DIR/scratch/nginx/*deleted*" 2>/dev/null)"
+  kill "$reader"
 }
 
 @test "the header of a pod's answer has to fit into proxy-buffer-size: else a 502" {

@@ -204,10 +204,32 @@ auth=http://auth.e2e.svc.cluster.local
   ingress mine mine.example / red bash-ingress.local/share-host-with=other
   ingress other/open mine.example /open red
   ingress other/shut mine.example /shut red denylist-source-range=0.0.0.0/0,::/0
+  ingress other/gated mine.example /gated red auth-url=http://red.other.svc/check?status=403
   ingress by-open mine.example /by-open red 'auth-url=https://$host/open?status=403'
   ingress by-shut mine.example /by-shut red 'auth-url=https://$host/shut'
+  local name=0 path
+  for path in /open/..%2fgated /open/%2e%2e/gated '/open/..;/gated' /open//gated '/open/$request_uri'; do
+    name=$((name + 1))
+    ingress "past-$name" mine.example "/past-$name" red "auth-url=https://\$host$path" auth-method=DELETE
+  done
   serve
-  assert_equal '200 200 403 403 500' "$(statuses mine.example/{,open,shut,by-open,by-shut})"
+  assert_equal '200 200 403 403 500 403' "$(statuses mine.example/{,open,shut,by-open,by-shut,gated})"
+  assert_equal '500 500 503 500 500' "$(statuses mine.example/past-{1..5})"
+  assert_contains "$(ask mine.example /past-1)" "/open/..%2fgated of host mine.example is another namespace's"
+  ingress other/expression mine.example '/open/(in|out).*' red use-regex=true denylist-source-range=0.0.0.0/0,::/0
+  serve
+  assert_equal '200 500' "$(statuses mine.example/{open,by-open})"
+}
+
+@test "each namespace asks its own service, also where two have the same annotations and one names the other's pod" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier can give a pod to two Services'
+  local asked=(auth-url=http://127.77.0.3:8080/asked auth-response-headers=X-Asked) answered_by='.header["X-Asked"][0] | fromjson | .address'
+  ingress mine mine.example / red "${asked[@]}" bash-ingress.local/share-host-with=other
+  ingress other/guest mine.example /longer red "${asked[@]}"
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq '.endpointSlices.items[3].endpoints += .endpointSlices.items[2].endpoints' | serve_lists
+  for _ in {1..6}; do pod_gets "$answered_by" mine.example /; done >"$dir/answers"
+  assert_equal 127.77.0.3:8080 "$(sort -u "$dir/answers")"
+  assert_equal 200 "$(status mine.example /longer)"
 }
 
 @test "a Service of another namespace is asked only if SHARED_NAMESPACES has that one" {
@@ -331,7 +353,8 @@ auth=http://auth.e2e.svc.cluster.local
   ingress uri uri.example / red "auth-url=$auth/asked" 'auth-cache-key=$request_uri' "${asked[@]}"
   ingress question question.example / red "auth-url=$auth/asked?of=\$request_uri" auth-cache-key=k "${asked[@]}"
   ingress long long.example / red "auth-url=$auth/download?bytes=2000000" 'auth-cache-key=$request_uri'
-  ingress short short.example / red "auth-url=$auth/download?bytes=99" 'auth-cache-key=$request_uri'
+  ingress longer longer.example / red "auth-url=$auth/download?bytes=1000" 'auth-cache-key=$request_uri'
+  ingress short short.example / red "auth-url=$auth/download?bytes=999" 'auth-cache-key=$request_uri'
   serve
   asked_uri() { pod_gets '.header["X-Asked"][0] | fromjson | .header["X-Original-Uri"][0]' "$@" -g; }
   local host path
@@ -342,9 +365,11 @@ auth=http://auth.e2e.svc.cluster.local
       assert_equal "$host /a" "$host $(asked_uri "$host.example" /a -H "Cookie: ${path##*|}|GET||c")"
     done
   done
-  assert_equal '200 200' "$(statuses {long,short}.example/x)"
+  assert_equal '200 200 200' "$(statuses {long,longer,short}.example/x)"
   is_kept() { grep -rqsF "/download?bytes=$1" "$STATE_DIR/scratch/nginx/auth"; }
-  wait_for 10 is_kept 99
+  wait_for 10 is_kept 999
+  run is_kept 1000
+  assert_equal 1 "$status"
   run is_kept 2000000
   assert_equal 1 "$status"
 }

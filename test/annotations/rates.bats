@@ -48,6 +48,18 @@ gets() { # STATUS HOST
   [[ " $(statuses "$2"/{1..9}) " == *" $1 "* ]]
 }
 
+@test "limit-req-status-code and limit-conn-status-code are the status beyond a limit, with a sentence" {
+  ingress rate rate.example / red limit-rpm=1 limit-burst-multiplier=0 limit-req-status-code=429
+  ingress wrong wrong.example / red limit-rpm=1 limit-burst-multiplier=0 limit-req-status-code=200 limit-conn-status-code=many
+  serve
+  assert_equal '200 200' "$(statuses {rate,wrong}.example/)"
+  beyond() { [[ " $(statuses "$1".example/{1..6}) " == *" $2 "* ]]; } # of each replica
+  wait_for 10 beyond rate 429
+  wait_for 10 beyond wrong 503
+  assert_contains "$(for _ in {1..6}; do ask rate.example /; done)" 'These are too many requests: try again later.'
+  assert_equal 2 "$(problems | grep -c 'AnnotationRefused: e2e/wrong: the annotation limit-[a-z]*-status-code is')"
+}
+
 @test "limit-connections bounds how many requests of a client are answered at the same time" {
   ingress one one.example / red limit-connections=2
   serve

@@ -11,6 +11,7 @@ load words
   ingress itself six.example / red rewrite-target=/
   ingress itself-below six.example /app blue rewrite-target=/app
   ingress no-slash five.example '/cut(/.*)' red 'rewrite-target=$1'
+  ingress either seven.example '/cut(.*)' red 'rewrite-target=$1'
   serve
   assert_equal '/x/y?a=b' "$(pod_gets .uri one.example '/app/x/y?a=b')"
   assert_equal / "$(pod_gets .uri one.example /app)"
@@ -22,6 +23,7 @@ load words
   assert_equal '/search?term=tea&all=yes' "$(pod_gets .uri four.example /q/tea)"
   assert_equal '/search?term=tea&all=yes&more=1' "$(pod_gets .uri four.example '/q/tea?more=1')"
   assert_equal /below "$(pod_gets .uri five.example /cut/below)"
+  assert_equal '/below?a=b /below / /b' "$(for path in '/below?a=b' below '' /%2fb; do pod_gets .uri seven.example "/cut$path"; done | xargs)"
   assert_equal '/a%20b' "$(pod_gets .uri one.example /app/a%20b)"
   assert_equal '/x%2fy?a=b /app/x' "$(pod_gets .uri six.example '/x%2fy?a=b') $(pod_gets .uri six.example /app/x)" # nothing to rewrite
 }

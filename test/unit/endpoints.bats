@@ -151,6 +151,17 @@ ROWS
 ROWS
 }
 
+@test "with ENDPOINT_CIDRS, service-upstream does not go to the Service's address, from where other endpoints could be asked" {
+  service_upstream='(.ingresses.items[] | select(.metadata.name == "fruit").metadata) |= (.annotations["nginx.ingress.kubernetes.io/service-upstream"] = "true")
+    | .services.items[].spec.clusterIPs = ["10.96.0.7"]'
+  snapshot rules "$service_upstream" | "$bin/route" >"$dir/model.json"
+  assert_contains "$("$bin/render" <"$dir/model.json")" 'server "10.96.0.7:'
+  snapshot rules "$service_upstream" | ENDPOINT_CIDRS=10.0.0.0/8 "$bin/route" >"$dir/model.json"
+  refute_contains "$("$bin/render" <"$dir/model.json")" 'server "10.96.0.7:'
+  assert_equal 'AnnotationRefused: demo/fruit: service-upstream has no effect, because ENDPOINT_CIDRS is set, and kube-proxy would go to any endpoint' \
+    "$(jq -r '.problems[] | select(.reason == "AnnotationRefused") | "\(.reason): \(.ingress): \(.message)"' "$dir/model.json")"
+}
+
 @test "an ENDPOINT_CIDRS that is none ends a program with a sentence" {
   for wrong in any 10.0.0.0/33 10.0.0.256/8 fd00::1::2/64 '10.0.0.0/8, fd00::/8' '10.0.0.0/8,'; do
     ENDPOINT_CIDRS=$wrong run "$bin/fetch"

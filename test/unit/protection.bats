@@ -109,6 +109,7 @@ ROWS
     enable-waf=true                            503
     Satisfy=any                                503
     my-snippet=deny all;                       503
+    allow-from-anywhere=                       503
     made-up=yes                                200   AnnotationNotSupported
 ROWS
 }
@@ -122,6 +123,11 @@ ROWS
     enable-global-auth=0                       200
     proxy-ssl-verify=off                       200
     auth-tls-verify-client=off                 200
+    allow-from-anywhere=false                  200
+    limit-everything=off                       200
+    configuration-snippet=                     200
+    secure-backends=true                       200   AnnotationNotSupported
+    tls-acme=true                              200   AnnotationNotSupported
     enable-rewrite-log=true                    200   AnnotationNotSupported
     http2-push-preload=true                    200   AnnotationNotSupported
     enable-cors=maybe                          200   AnnotationRefused

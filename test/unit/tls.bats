@@ -60,6 +60,27 @@ ROWS
   assert_equal 'CertificateNameMismatch: the certificate in Secret demo/rules is not for host b.example, so clients may reject it' "$(problems | grep Mismatch)"
 }
 
+@test "a host that spec.tls does not name, www. or an alias have a certificate of the Ingress that is for them, too" {
+  add_pair demo/wide 'a.example,*.a.example,alias.example'
+  add_pair demo/narrow b.example
+  ingresses_are <<'ROWS'
+    demo/one {tls: [{hosts: ["b.example"], secretName: "narrow"}, {hosts: ["a.example"], secretName: "wide"}], rules: [{host: "a.example"}, {host: "more.a.example"}, {host: "b.example"}, {host: "c.example"}], annotations: {"nginx.ingress.kubernetes.io/server-alias": "alias.example", "nginx.ingress.kubernetes.io/from-to-www-redirect": "true"}}
+    demo/none {rules: [{host: "none.a.example"}]}
+ROWS
+  go_live
+  assert_certificates <<'ROWS'
+    a.example          demo-wide
+    more.a.example     demo-wide
+    www.a.example      demo-wide
+    alias.example      demo-wide
+    b.example          demo-narrow
+    www.b.example      default
+    c.example          default
+    none.a.example     default
+ROWS
+  assert_equal '' "$(problems | grep Mismatch)"
+}
+
 @test "a host can have an RSA and an ECDSA certificate, and the client's choice counts" {
   add_pair demo/rsa a.example 2048
   add_pair demo/ecdsa a.example ecdsa
@@ -558,7 +579,7 @@ ROWS
   } | jq -s . >"$dir/ingresses.json"
   snapshot rules '.ingresses.items = $ingresses[0]' --slurpfile ingresses "$dir/ingresses.json" | "$bin/route" >"$dir/model.json"
   assert_equal '
-    a.two.example/ four.example/foreign one.example/ one.example/below six.example/.well-known/acme-challenges three.example/ three.example/below' "
+    a.two.example/ five.example/ four.example/foreign one.example/ one.example/below six.example/.well-known/acme-challenges three.example/ three.example/below' "
     $(jq -r '[.servers[] | .host as $host | .locations[] | select(.redirect == true) | $host + .path] | sort | join(" ")' "$dir/model.json")"
   refute_contains "$(<"$dir/model.json")" 'with TLS'
 }

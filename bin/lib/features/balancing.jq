@@ -7,7 +7,8 @@
 #
 # service-upstream: true sends requests to the Service's own address (spec.clusterIPs) instead of those of its pods, so
 # that kube-proxy, or the proxy of a service mesh, chooses the pod. While no pod is ready, the answer is a 503 all the
-# same. A headless Service has no address, so its requests go to the pods.
+# same. A headless Service has no address, so its requests go to the pods. So they do where ENDPOINT_CIDRS says whom
+# nginx may call: kube-proxy would go to all endpoints of the Service.
 #
 # With affinity, none of these count.
 #
@@ -61,10 +62,15 @@ def claims($context):
   . + [ [.[] | select(is_too_much).ingress] | unique[]
       | {problem: {ingress: ., reason: "LimitExceeded",
           message: "upstream-hash-by has no effect: those of its namespace read more than \(most_read) different headers, cookies and arguments"}} ]
+  + [ select($ENV.ENDPOINT_CIDRS != "")
+      | [.[] | select(.upstream and annotations($context.options)["service-upstream"])] | unique_by(.ingress)[]
+      | annotation_refused("service-upstream has no effect, because ENDPOINT_CIDRS is set, and kube-proxy would go to any endpoint") ]
   | map(
     if .upstream and .options and (.balance | not) and (is_too_much | not) then
       annotations($context.options) as $set
-      | (if $set["service-upstream"] then service_address($context.services) else null end) as $address
+      | (if $set["service-upstream"] and $ENV.ENDPOINT_CIDRS == "" then service_address($context.services)
+         else null
+         end) as $address
       | ($set | wanted) as $wanted
       | if $address then .upstream += ".address" | .balance = {$address}
         elif $wanted.hash then

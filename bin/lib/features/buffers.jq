@@ -3,7 +3,10 @@
 #
 # nginx holds data for slow senders and slow readers, and all Ingresses share its memory. So a request
 # holds at most 1 MiB of a body, and an answer at most 1 MiB in its buffers. nginx rejects sizes that do not fit
-# together (ngx_http_upstream.c: proxy_busy_buffers_size and proxy_max_temp_file_size): here they are made to fit.
+# together (ngx_http_upstream.c: proxy_busy_buffers_size): here they are made to fit.
+#
+# Nothing goes to files (proxy_max_temp_file_size): they are in memory, too, with the configuration and the keys, and
+# their number has no limit.
 include "claims";
 
 # input:  {annotation: value}
@@ -34,12 +37,11 @@ def answer_directives:
   (.["proxy-buffer-size"] // 16384) as $size
   | ([[.["proxy-buffers-number"] // 4, (most_held / $size | floor)] | min, 2] | max) as $number
   | ([[.["proxy-busy-buffers-size"] // (2 * $size), ($number - 1) * $size] | min, $size] | max) as $busy
-  | (.["proxy-max-temp-file-size"] // 0 | if . == 0 then 0 else [., $size] | max end) as $file
   | (if .["proxy-buffer-size"] or .["proxy-buffers-number"] or .["proxy-busy-buffers-size"] then
        "proxy_buffer_size \($size); proxy_buffers \($number) \($size); proxy_busy_buffers_size \($busy); "
      else ""
      end)
-  + (if .["proxy-buffering"] == "on" then "proxy_buffering on; proxy_max_temp_file_size \($file); " else "" end);
+  + (if .["proxy-buffering"] == "on" then "proxy_buffering on; proxy_max_temp_file_size 0; " else "" end);
 
 # input: a location / output: its directives. gRPC passes on byte by byte, always.
 def location:

@@ -12,9 +12,10 @@
 # 2xx lets a request in, 401 and 403 do not, and after any other answer, or none, nginx answers 500. So it does where
 # there is nobody to ask.
 #
-# nginx asks by a subrequest to a location of the same server: "nginx-asks/3", where 3 is the number of the options. A
-# client's path begins with "/", so no client gets there. It has proxy_set_header lines of its own, which is why those
-# of the http block do not count: the service must believe what they say, so nothing there is the client's.
+# nginx asks by a subrequest to a location of the same server: "nginx-asks/3/auth.demo.80", where 3 is the number of the
+# options, and the rest is the upstream: for the same options, that may be another one in another namespace. A client's
+# path begins with "/", so no client gets there. It has proxy_set_header lines of its own, which is why those of the
+# http block do not count: the service must believe what they say, so nothing there is the client's.
 #
 # Subrequests share the variables that `set` makes: $asks is the number of the options, and tells the maps of the http
 # block whom a request is for. (A map that comes later in nginx.conf replaces one of the same name: so $sign_in and
@@ -70,14 +71,17 @@ def keeps: .["auth-cache-key"] // null | . != null and cache_key != null;
 # that is too short lets nobody in with the answer for somebody else. Between the parts of the whole key are line ends,
 # which no header can have, and no URL before it is decoded; so what may be decoded comes last. (nginx compares the
 # whole key, not only its hash.) Answers with a Set-Cookie, or whose Cache-Control forbids it, are not kept, nor those
-# with a long body.
+# with a body of 1,000 bytes.
+#
+# They are files in memory. nginx looks only every 10 s whether they take more than max_size, so what bounds them is
+# that their zone has room for some 1,900 keys: with the longest headers of clients and services, that is 90 MB.
 def kept($host):
   if keeps | not then ""
   else
     ("\(.["auth-method"] // "") \($host) \(.["auth-url"])" | string_with_variables | .[1:-1]) as $question
     | [ "$ingress", "$asks_for", "$request_method", "$ssl_client_fingerprint", "$http_authorization", "$http_cookie",
         $question, (.["auth-cache-key"] | cache_key) ] as $parts
-    | "proxy_cache auth_answers_1m; proxy_cache_key \"\($parts | join("\\n"))\"; proxy_no_cache $is_long_answer; proxy_buffering on; "
+    | "proxy_cache auth_answers_256k; proxy_cache_key \"\($parts | join("\\n"))\"; proxy_no_cache $is_long_answer; proxy_buffering on; "
       + (.["auth-cache-duration"] // ["200 202 401 5m"] | map(validity | "proxy_cache_valid \(.); ") | add // "")
   end;
 
@@ -94,7 +98,8 @@ def url:
 # output: the same by their paths, for `serving`
 def by_path:
   def of(choose): map(select(choose) | {(.path): .}) | reverse | add // {};
-  {exact: of(.pathType == "Exact"), prefix: of(.pathType | IN("Prefix", "Default"))};
+  {exact: of(.pathType == "Exact"), prefix: of(.pathType | IN("Prefix", "Default")),
+    expressions: any(.[]; .pathType == "RegularExpression")};
 
 # input: what by_path says / output: what of it serves $path, or null: Exact before Prefix, and the longest first
 #
@@ -235,7 +240,9 @@ def claims($context; answer; has_pods):
 # input: a location with .asks / output: {upstream, protocol} of whom nginx asks, or {wrong: why nobody}
 #
 # What protects that path itself does not count for the question: so if another namespace has it, it must have no
-# annotations, nor the client certificates of its host.
+# annotations, nor the client certificates of its host. And it must be that path for certain: one that a rule could
+# have, which nobody resolves or decodes to another one (..%2f), on a host without regular expressions, which `serving`
+# does not know.
 def who_is_asked($host; $locations; $upstreams; $options):
   .asks as $asks
   | .options as $number
@@ -243,11 +250,13 @@ def who_is_asked($host; $locations; $upstreams; $options):
     else
       (if $asks.host == "" then $host else $asks.host end) as $host
       | ($options[.options - 1]["auth-url"] | url.path | split("?")[0]) as $path
+      | ($locations[$host].expressions or any($path | path_refusal; true)) as $is_doubtful
       | $locations[$host] | serving($path)
       | if .upstream == null then {wrong: "no pod serves \($path) of host \($host)"}
         elif .asks then {wrong: "\($path) of host \($host) is itself behind auth-url"}
         elif speaks_grpc then {wrong: "\($path) of host \($host) speaks gRPC"}
-        elif (.ingress | namespace | IN($asks.namespaces[]) | not) and ($asks.host != "" or .options or .client) then
+        elif (.ingress | namespace | IN($asks.namespaces[]) | not)
+          and ($asks.host != "" or .options or .client or $is_doubtful) then
           {wrong: "\($path) of host \($host) is another namespace's"}
         else {upstream, protocol, service}
         end
@@ -307,6 +316,9 @@ def question($who; $host):
   + (if $who.protocol == "HTTPS" then "proxy_ssl_name \($who.upstream | certificate_name); " else "" end)
   + "proxy_pass \("\(if $who.protocol == "HTTPS" then "https" else "http" end)://\($who.upstream)\(.["auth-url"] | url.path)" | string_with_variables);";
 
+# input: a location with .who / output: the name of the location in which nginx asks
+def asked_at: "nginx-asks/\(.options)/\(.who.upstream)";
+
 # input:  a server
 # output: the same, with locations in which nginx asks, and .who: whom, or .nobody: why not, in those that ask
 def with_questions($header; $locations; $upstreams; $options):
@@ -317,14 +329,14 @@ def with_questions($header; $locations; $upstreams; $options):
         | if $who.wrong then .nobody = $who.wrong else .who = $who end
       else . end)
   | . as $server
-  | [.locations[] | select(.who) | {options, question: (.who as $who | annotations($options) | question($who; $host))}]
-  | unique_by(.options) as $questions
+  | [.locations[] | select(.who) | {name: asked_at, question: (.who as $who | annotations($options) | question($who; $host))}]
+  | unique_by(.name) as $questions
   | ["      internal;", "      error_page 599 /;", "      proxy_pass_request_body off;", $header[]] as $common
   | $server
   | if $questions == [] then .
     elif ($questions | length) == 1 then
       .lines += [
-        "    location = nginx-asks/\($questions[0].options) {",
+        "    location = \($questions[0].name) {",
         $common[],
         "      \($questions[0].question)",
         "    }" ]
@@ -332,7 +344,7 @@ def with_questions($header; $locations; $upstreams; $options):
       .lines += [
         "    location nginx-asks/ {",
         $common[],
-        ($questions[] | "      location = nginx-asks/\(.options) { internal; \(.question) }"),
+        ($questions[] | "      location = \(.name) { internal; \(.question) }"),
         "    }" ]
     end;
 
@@ -474,8 +486,8 @@ def http_lines($trusting; $grpc; $logins):
   cookie("$auth_cookies_1"; 1), cookie("$auth_cookies_2"; 2),
   cookie("$auth_cookies_3"; 3), cookie("$auth_cookies_4"; 4),
   (if any(.[][1]; keeps) then
-     "  proxy_cache_path \("\($ENV.STATE_DIR)/scratch/nginx/auth" | string) keys_zone=auth_answers_1m:1m max_size=16m inactive=1d use_temp_path=off;",
-     "  map \"$upstream_status $upstream_http_content_length\" $is_long_answer { default 1; \"~204 $\" \"\"; \"~ [0-9]{1,5}$\" \"\"; }",
+     "  proxy_cache_path \("\($ENV.STATE_DIR)/scratch/nginx/auth" | string) keys_zone=auth_answers_256k:256k max_size=16m inactive=1d use_temp_path=off;",
+     "  map \"$upstream_status $upstream_http_content_length\" $is_long_answer { default 1; \"~204 $\" \"\"; \"~ [0-9]{1,3}$\" \"\"; }",
      "  upstream nobody { server 127.0.0.1:1 down; }"
    else empty
    end),
@@ -518,7 +530,7 @@ def location:
     "set $asks \(.options); "
     + (if .set | keeps then "set $asks_for \("\(.pathType) \(.path | @uri)" | string); " else "" end)
     + "set $auth_always \(if .set["auth-always-set-cookie"] then "1" else "\"\"" end); "
-    + "auth_request nginx-asks/\(.options); auth_request_set $auth_status $upstream_status; auth_request_set $auth_cookies $upstream_http_set_cookie; "
+    + "auth_request \(asked_at); auth_request_set $auth_status $upstream_status; auth_request_set $auth_cookies $upstream_http_set_cookie; "
     + ([.set["auth-response-headers"][]? | as_variable] | unique
       | map("auth_request_set $answered_\(.) $upstream_http_\(.); ") | add // "")
   else ""

@@ -50,10 +50,15 @@ def claims($context):
 # input: a location / output: it with .rewrite, which comes last, as nginx runs no `if` or `set` after `break`
 #
 # The path of the rule itself as the target rewrites nothing, as in ingress-nginx: / with rewrite-target: / is common.
+# Where the target begins with a group ($1), the slash at the beginning of the path may be in the group, or not: so one
+# is put before it, and of two, the first is taken away.
 def with_rewrite($options):
   ($options[(.options // 0) - 1]["rewrite-target"]? // null) as $target
   | if .options and $target and $target != .path and (.pathType | IN("RegularExpression", "Exact")) then
-      .rewrite = "rewrite \"\(if .pathType == "Exact" then "" else "(?i)" end)\(pattern)\" \"\($target)\" break; "
+      .rewrite = "rewrite \"\(if .pathType == "Exact" then "" else "(?i)" end)\(pattern)\" "
+        + if $target | startswith("/") then "\"\($target)\" break; "
+          else "\"/\($target)\"; rewrite \"(?s)^/(/.*)\" \"$1\" break; break; "
+          end
     else .
     end;
 
