@@ -65,14 +65,19 @@ def ends($atom):
 def step($size): .steps += [.now + {$size}];
 
 # input: the state / output: it after a quantifier that follows the token $before, and has $rest behind it
-def after_quantifier($token; $before; $rest):
-  (if $token == "*" then [0, null]
+#
+# A "?" after it, as in .*?, lets it match as little as possible, which changes nothing in what it may cost.
+def after_quantifier($quantifier; $before; $rest):
+  ($quantifier | if . == "?" then . else rtrimstr("?") end) as $token
+  | (if $token == "*" then [0, null]
    elif $token == "+" then [1, null]
    elif $token == "?" then [0, 1]
    else $token | count
    end) as [$least, $most]
   | (if .in_head and $least == 0 then .head -= 1 else . end)
-  | if .atom == null then .why = "has \($token) with nothing before it to repeat"
+  | if $token == "?" and ($before // "" | endswith("(")) then
+      .why = "has (? in it, which is only let in as (?: and not for look-ahead, look-behind, flags or names"
+    elif .atom == null then .why = "has \($token) with nothing before it to repeat"
     elif $most != null and $most < $least then .why = "has \($token), which is not a count"
     elif .atom == "group" then
       if $token == "?" then .now.ways += .skipped.ways
@@ -127,13 +132,13 @@ def weighed:
       {why: "has something in it that is not served; allowed: literals, classes, . ? * + {n,m} ^ $ ( ) |"}
     else
       [ $all | add
-        | match("\\{[0-9]{1,2}(,[0-9]{0,2})?\\}|\\\\.|\\[\\^?([^\\]\\\\]|\\\\.)+\\]|\\(\\?:|[A-Za-z0-9_~!&,=:@/-]+(?![*+?{])|.";
+        | match("(\\{[0-9]{1,2}(,[0-9]{0,2})?\\}|[*+?])\\??|\\\\.|\\[\\^?([^\\]\\\\]|\\\\.)+\\]|\\(\\?:|[A-Za-z0-9_~!&,=:@/-]+(?![*+?{])|.";
             "g").string ] as $tokens
       | reduce range($tokens | length | select(. <= most_tokens)) as $at
         ({now: {loops: 0, ways: 1}, steps: [], groups: [{start: {loops: 0, ways: 1}, ends: []}],
             atom: null, first: true, head: 0, in_head: true};
           $tokens[$at] as $token
-          | (if $token | test("\\A([*+?]|\\{.+\\})\\z") then
+          | (if $token | test("\\A([*+?]|\\{.+\\})\\??\\z") then
                after_quantifier($token; $tokens[$at - 1]; $tokens[$at + 1:])
              elif $token == ")" then after_group
              else after($token)

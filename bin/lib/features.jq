@@ -1,4 +1,5 @@
-# What annotations can ask for: the list of the features. Each is a file in features/, with up to three hooks:
+# What annotations can ask for: the list of the features. Each is a file in features/, with up to three hooks
+# (canary and proxy-ssl have a second one for claims):
 #
 #   claims    [answered claim, the oldest Ingress first] => the same, with others, fewer, or closed ones   (in route.jq)
 #             $context: {features, options: [{annotation: value}], secrets, services, slices, shared: [namespace],
@@ -147,5 +148,10 @@ def with_features:
     | redirects::model
     | rewrite::model
     | .options as $options
-    | .servers |= map(.host as $host | .locations |= map(if .options then {$host, set: $options[.options - 1]} + . | .directives = feature_location | delpaths([["host"]]) else . end))
+    | .servers |= map(
+        .host as $host
+        | .locations |= map(
+            if .options then
+              {$host, set: $options[.options - 1]} + . | .directives = feature_location | delpaths([["host"]])
+            else . end))
   end;

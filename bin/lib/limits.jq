@@ -18,7 +18,8 @@ def limits:
 # input: what limits says / output: the same for an Ingress whose paths are regular expressions: each has to be weighed
 def for_expressions: .ingress_paths = ([.ingress_paths, .ingress_expressions] | min);
 
-# input: [IngressRule] / output: {rules}: with no more hosts and paths than an Ingress may have; and how many there were
+# input:  [IngressRule]
+# output: {rules, with no more hosts and paths than an Ingress may have; hosts, paths: how many there were}
 def first_rules($limits):
   reduce .[] as $rule ({rules: [], is_host: {}, hosts: 0, paths: 0};
     "\($rule.host)" as $host

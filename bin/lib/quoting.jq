@@ -18,7 +18,8 @@ def variables: {
   "$host": "host", "$http_host": "request_host", "$best_http_host": "request_host", "$forwarded_host": "client_host",
   "$scheme": "client_scheme", "$pass_access_scheme": "client_scheme",
   "$request_method": "request_method", "$remote_addr": "remote_addr",
-  "$request_uri": "request_uri", "$escaped_request_uri": "escaped_request_uri"
+  "$request_uri": "request_uri", "$escaped_request_uri": "escaped_request_uri",
+  "$is_args": "is_args", "$args": "args"
 };
 
 # input: text / output: a quoted nginx string in which these variables count; any other "$" is "?"

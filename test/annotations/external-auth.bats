@@ -116,6 +116,7 @@ auth=http://auth.e2e.svc.cluster.local
   ingress orig orig.example / red "auth-url=$auth/signed-in" 'auth-signin=http://login.example/?a=b' auth-signin-redirect-param=orig
   ingress rd rd.example / red "auth-url=$auth/signed-in" 'auth-signin=$scheme://$http_host/oauth2/start?rd=$escaped_request_uri&x=y'
   ingress rd-start rd.example /oauth2 auth
+  ingress args args.example / red "auth-url=$auth/signed-in" 'auth-signin=https://login.example/?rd=https://$host/start$is_args$args'
   ingress path path.example / red "auth-url=$auth/signed-in" auth-signin=/login
   ingress shut shut.example / red "auth-url=$auth/check?status=403" auth-signin=https://login.example/
   ingress odd odd.example / red "auth-url=$auth/check?status=404" auth-signin=https://login.example/
@@ -124,6 +125,7 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal 'https://in.example/auth/start?rd=http://in.example%2F%3Fa%3Db%26c%3Dd' "$(header Location in.example '/?a=b&c=d')"
   assert_equal 'http://login.example/?a=b&orig=http://orig.example%2Fx' "$(header Location orig.example /x)"
   assert_equal 'http://rd.example/oauth2/start?rd=%2Fx%3Fa&x=y' "$(header Location rd.example '/x?a')"
+  assert_equal 'https://login.example/?rd=https://args.example/start?a=b' "$(header Location args.example '/x?a=b')"
   assert_equal 'http://path.example/login?rd=http://path.example%2F' "$(header Location path.example /)"
   assert_equal 200 "$(status in.example / -H 'Cookie: user=alice')"
   local uri sent

@@ -11,6 +11,7 @@ load words
   ingress itself six.example / red rewrite-target=/
   ingress itself-below six.example /app blue rewrite-target=/app
   ingress no-slash five.example '/cut(/.*)' red 'rewrite-target=$1'
+  ingress lazy eight.example '/a+?/(.*?)/c{1,2}?' red 'rewrite-target=/$1'
   ingress either seven.example '/cut(.*)' red 'rewrite-target=$1'
   serve
   assert_equal '/x/y?a=b' "$(pod_gets .uri one.example '/app/x/y?a=b')"
@@ -22,6 +23,7 @@ load words
   assert_equal '/other 404' "$(pod_gets .uri three.example /only) $(status three.example /only/below)"
   assert_equal '/search?term=tea&all=yes' "$(pod_gets .uri four.example /q/tea)"
   assert_equal '/search?term=tea&all=yes&more=1' "$(pod_gets .uri four.example '/q/tea?more=1')"
+  assert_equal /b "$(pod_gets .uri eight.example /aa/b/cc/c)"
   assert_equal /below "$(pod_gets .uri five.example /cut/below)"
   assert_equal '/below?a=b /below / /b' "$(for path in '/below?a=b' below '' /%2fb; do pod_gets .uri seven.example "/cut$path"; done | xargs)"
   assert_equal '/a%20b' "$(pod_gets .uri one.example /app/a%20b)"
@@ -89,6 +91,7 @@ load words
 /(.*)*x
 /.*.*.*.*.*
 /(?=a)b
+/a*??
 /(a)\1
 /a{2,1}
 /a**
@@ -109,7 +112,8 @@ EXPRESSIONS
   ingress ranges three.example '/[a-z-9\d.-][+--][A-z_-][^\w-]' red use-regex=true
   ingress good one.example '/good(/|$)(.*)' blue 'rewrite-target=/$2'
   serve
-  assert_equal 18 "$(problems | grep -c '^PathRefused: e2e/wrong-')"
+  assert_equal 19 "$(problems | grep -c '^PathRefused: e2e/wrong-')"
+  assert_contains "$(problems)" 'PathRefused: e2e/wrong-5: the path "/(?=a)b" has (? in it, which is only let in as (?:'
   assert_contains "$(problems)" 'PathRefused: e2e/wrong-1: the path "/(a+)+$" repeats a group, which could take very long: only ? may follow a group'
   assert_equal 3 "$(problems | grep -c '^AnnotationRefused: e2e/.*rewrite-target')"
   assert_equal '/tea' "$(pod_gets .uri one.example /good/tea)"

@@ -13,8 +13,8 @@
 # With affinity, none of these count.
 #
 # proxy-next-upstream and -tries are directives of nginx, which asks each server of an upstream once. Who allows three
-# tries, and has one pod, wants it to be asked three times: so its upstream has it three times, but not more. (And not
-# with one of these.)
+# tries, and has one pod, wants it to be asked three times: so its upstream has it three times, but not more. (Not
+# beside any of the annotations above.)
 include "allow"; # is_ipv4, is_ipv6
 include "claims";
 

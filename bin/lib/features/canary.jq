@@ -13,8 +13,8 @@ include "quoting";
 
 # input: a claim / output: names of annotations that protect it, and for which it has not what $own has
 #
-# .protections are not more than ten, so with ten, all annotations count. (limit-whitelist is another name of
-# limit-allowlist.)
+# The digest names ten protections at most: where there are ten, some may be missing, so all annotations are compared.
+# (limit-whitelist is another name of limit-allowlist.)
 def lacking($set; $own):
   .protections // []
   | if length < 10 then map(sub("white"; "allow")) else $set | keys | map(select(startswith("canary") | not)) end

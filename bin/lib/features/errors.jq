@@ -56,6 +56,7 @@ def claims($context; answer):
       else .
       end);
 
+# output: what a default backend is told, by the variables $its_NAME
 def told: "namespace", "ingress", "service", "port";
 
 # output: the codes that may be nginx's own before it has asked a pod (more_locations in limits.jq counts them)
