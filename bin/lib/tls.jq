@@ -79,22 +79,23 @@ def wishes($ingress; $rule_hosts; $certificates):
 def unnamed_hosts($rule_hosts):
   ([.tls[].hosts[]?] | unique) as $named
   | .options.set as $set
-  | [ ($rule_hosts | ., if $set["from-to-www-redirect"] then map(if startswith("www.") then .[4:] else "www.\(.)" end) else [] end)[],
-      $set["server-alias"][]? ]
+  | [ $rule_hosts[], $set["server-alias"][]?,
+      (select($set["from-to-www-redirect"]) | $rule_hosts[] | if startswith("www.") then .[4:] else "www.\(.)" end) ]
   | unique - $named | map(select(is_host and (as_wildcard | IN($named[]) | not)));
 
 # input:  digest of an Ingress
-# output: wishes for those, if one of its first 20 certificates has their names (as in ingress-nginx)
+# output: wishes for those, if one of its first 20 certificates has their names (as in ingress-nginx). Being implied,
+#         they give way to what any Ingress says, and if they do not count, that is no problem.
 def wishes_of_unnamed_hosts($rule_hosts; $certificates):
   .ingress as $ingress
   | ($ingress | namespace) as $namespace
-  | [.tls[:20][] | $certificates["\($namespace)/\(.secretName)"] | values | select(.reason | not)] as $own
+  | [.tls[:20][] | select(.secretName) | $certificates["\($namespace)/\(.secretName)"] | select(. and (.reason | not))] as $own
   | select($own != [] and all(.tls[]; (.hosts // []) != []))
   | unnamed_hosts($rule_hosts)[]
   | . as $host
   | as_wildcard as $wildcard
   | [$own[] | select(.names[$host] or .names[$wildcard])] | unique_by(.algorithm)[]
-  | {$ingress, $namespace, $host, certificate: .};
+  | {$ingress, $namespace, $host, certificate: ., implied: true};
 
 # input: digest of an Ingress / output: the wishes and problems of its spec.tls
 def wishes_of_ingress($certificates):
@@ -133,11 +134,12 @@ def all_wishes($certificates; $limits):
 # There can be one certificate for each algorithm, since a client may understand one and not the other. A host without
 # a rule belongs to the owner of the wildcard that serves it, or else to the oldest wish.
 def host_certificates($hosts):
-  .[0] as {$host, $namespace}
+  sort_by(.implied)
+  | .[0] as {$host, $namespace}
   | ($hosts[$host] // $hosts[$host | as_wildcard] // {owner: $namespace}).owner as $owner
   | (group_by(.namespace) | map({(.[0].namespace): (group_by(.certificate.algorithm) | map(.[0]))}) | add) as $own
   | {$host, $owner, $own, problems: [
-      .[]
+      .[] | select(.implied | not)
       | .certificate.algorithm as $algorithm
       | first($own[.namespace][] | select(.certificate.algorithm == $algorithm)) as $winner
       | if .namespace != $owner then

@@ -63,9 +63,13 @@ ROWS
 @test "a host that spec.tls does not name, www. or an alias have a certificate of the Ingress that is for them, too" {
   add_pair demo/wide 'a.example,*.a.example,alias.example'
   add_pair demo/narrow b.example
+  add_pair demo/old old.example,a.example
+  add_pair shop/foreign z.example,a.example
   ingresses_are <<'ROWS'
     demo/one {tls: [{hosts: ["b.example"], secretName: "narrow"}, {hosts: ["a.example"], secretName: "wide"}], rules: [{host: "a.example"}, {host: "more.a.example"}, {host: "b.example"}, {host: "c.example"}], annotations: {"nginx.ingress.kubernetes.io/server-alias": "alias.example", "nginx.ingress.kubernetes.io/from-to-www-redirect": "true"}}
     demo/none {rules: [{host: "none.a.example"}]}
+    demo/older {created: "2000", tls: [{hosts: ["old.example"], secretName: "old"}], rules: [{host: "a.example"}, {host: "guest.example"}]}
+    shop/guest {tls: [{hosts: ["z.example"], secretName: "foreign"}, {hosts: ["d.example"]}], rules: [{host: "a.example"}]}
 ROWS
   go_live
   assert_certificates <<'ROWS'
@@ -78,7 +82,7 @@ ROWS
     c.example          default
     none.a.example     default
 ROWS
-  assert_equal '' "$(problems | grep Mismatch)"
+  assert_equal '' "$(problems | grep -E 'Mismatch|CertificateTaken|cannot be its certificate')"
 }
 
 @test "a host can have an RSA and an ECDSA certificate, and the client's choice counts" {
