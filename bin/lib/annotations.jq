@@ -112,7 +112,7 @@ def possible:
 def asks_for_protection:
   if .row.class == "switch" then .value != "off" and ([.value | flag] != [false])
   elif .row.closes then .row.closes as $closes | "\(.value)"[:100] | test("\\A(\($closes))\\z")
-  elif .row.type == null then .row.class == "protective" and (.value | type != "string" or test("\\S"))
+  elif .row.type == null then .row.class == "protective" and (.value | type != "string" or test("[^ \\t\\r\\n]"))
   else .row.class == "protective" and (.row.type != "flag" or ([.value | flag] != [false]))
   end;
 

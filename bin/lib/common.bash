@@ -74,7 +74,10 @@ take_time() {
 
 # Sleeps without a process: nothing comes out of this pipe, nor does it end, as it is open for writing, too.
 nap() { # SECONDS
-  [[ -n $silence ]] || exec {silence}<> <(:)
+  if [[ -z $silence ]]; then
+    exec {silence}<> <(:)
+    wait "$!" || true # or it would stay as a zombie during the pause
+  fi
   read -r -t "$1" <&"$silence" || true
 }
 

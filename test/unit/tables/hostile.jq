@@ -33,7 +33,8 @@ def fields($id; $text):
     | {$name, reason: "ProtectionNotAvailable", answer: 503, ingress: annotated($name; $text)}),
   {name: "backend-protocol", reason: "AnnotationRefused", ingress: annotated("backend-protocol"; $text)},
   {name: "annotation", reason: "AnnotationNotSupported", ingress: annotated($text; "x")},
-  {name: "snippet", reason: "ProtectionNotAvailable", answer: 503, ingress: annotated("configuration-snippet"; $text), unseen: true},
+  ( {name: "snippet", ingress: annotated("configuration-snippet"; $text), unseen: true}
+    + if $text | IN(" ", "\t", "\n", "\r", "\r\n") then {reason: null} else {reason: "ProtectionNotAvailable", answer: 503} end ),
   {name: "class", reason: null, answer: 404, ingress: (.spec.ingressClassName = $text)},
   {name: "old-class", reason: null, answer: 404, ingress: (del(.spec.ingressClassName) | .metadata.annotations["kubernetes.io/ingress.class"] = $text)},
   {name: "secret", reason: "SecretRefused", ingress: (.spec.tls = [{hosts: [], secretName: "x\($text)"}])},
