@@ -5,8 +5,9 @@ include "quoting";
 # output: whether other proxies tell it the authentication service. Clients must not say it, but a ConfigMap may.
 def is_of_other_proxies: IN("x-forwarded-method", "x-forwarded-uri");
 
-# output: the variables that a header for the authentication service may have; the encoded path is not always there
-def question_variables: variables | del(.["$escaped_request_uri"]);
+# output: the variables that a header for the authentication service may have; the encoded path is not always there, and
+#         the query would be that of the question
+def question_variables: variables | del(.["$escaped_request_uri", "$is_args", "$args"]);
 
 # input: the value of a header / output: the parts of it: a variable, another "$", a quote or backslash, or text
 def parts: match("\\$(?:\\{[a-z_]+\\}|[a-z_]*)|[\"\\\\]|[^$\"\\\\]+"; "g").string;
