@@ -172,7 +172,9 @@ def asked($policy):
           uses: ([$counting[].row | (.feature // if .directive then "directives" else empty end), (.with // empty)]
                  | unique
                  | if . == [] then null else . end),
-          protections: ([$all[] | select(asks_for_protection).name] | unique[:10]),
+          # those that are for a whole host come first: they must be among the ten
+          protections: ([$all[] | select(asks_for_protection).name] | unique
+            | sort_by(startswith("auth-tls-") | not)[:10]),
           $closed,
           problems: (if $closed then [{reason: "ProtectionNotAvailable", message: $closed}] else [] end + $problems)
         }

@@ -83,8 +83,8 @@ def feature_claims($context; answer):
   ($context | all_loaded) as $_ # only for its error
   | .
   | redirects::claims($context)
-  | rewrite::claims($context)
   | canary::claims($context; has_pods($context))
+  | rewrite::claims($context) # canaries own no host, so it comes after them
   | basic_auth::claims($context)
   | client_certificates::claims($context)
   | ciphers::claims($context)

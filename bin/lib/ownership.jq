@@ -57,9 +57,7 @@ def with_owners($mode; $ingresses):
              else .claims[0]
              end) as $first
           | .owner = ($first.ingress | namespace)
-          # they are in the order of the Ingresses, so all are one's
-          | if $mode == "shared"
-              or (.claims[0].ingress == $first.ingress and .claims[-1].ingress == $first.ingress) then .
+          | if $mode == "shared" or all(.claims[]; .ingress == $first.ingress) then .
             else without_strangers($first)
             end
         end );

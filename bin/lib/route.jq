@@ -208,7 +208,7 @@ def location($ready):
 | [$limited[] | select(.problem | not)] as $within_limits
 | [$within_limits[] | select($is_quarantined[.ingress] | not)] as $ingresses
 | ([$ingresses[].uses[]?] | unique) as $features
-| ([$ingresses[].options.set | values] | unique) as $options
+| ([$within_limits[].options.set | values] | unique) as $options # those of quarantined ones tell what stays shut
 | ($options | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
 
 # the four stages; quarantined Ingresses stay in until each host's owner is known: then `served` drops them
@@ -216,7 +216,7 @@ def location($ready):
      ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($within_limits)) as $before_features # 1. claim, 2. answered
 | {$features, $options, $secrets, $services, $slices, shared: ($ENV.SHARED_NAMESPACES | split(",")), quarantined: $is_quarantined} as $for_features
 | (($before_features | feature_claims($for_features; answered($services))) + [$limited[].shut[]?]) as $answered
-| ($answered | map(select(.problem | not)) | group_by(.host) | with_owners($ENV.HOST_OWNERSHIP; $within_limits)) as $hosts
+| ($answered | map(select(.problem | not)) | with_shut_by_age($ours) | group_by(.host) | with_owners($ENV.HOST_OWNERSHIP; $within_limits)) as $hosts
 | [$hosts | served($is_quarantined; $limits)[] | winners] as $decided # 3. winner
 | [$decided[] | select(.problem | not)] as $winners
 | ($winners | by_service) as $used
@@ -237,7 +237,7 @@ def location($ready):
     ingresses: [$ours[].ingress] | sort,
     servers: $servers,
     upstreams: $upstreams,
-    $options,
+    options: ($options | only_of($ingresses)), # nothing of what nginx rejects
     $features,
     certificates: [$certificates[] | select(.files)],
     defaultCertificate: $default_file,

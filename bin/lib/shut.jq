@@ -7,7 +7,7 @@
 #
 #   pathType Refused   the path is the one that is refused; with "/" at its end, all that is certain of it: anything
 #                      below could be meant (ingresses.jq)
-#   beyond: true       the claim's Ingress is beyond a limit (limits.jq)
+#   beyond: "limit"    the claim's Ingress is beyond a limit (limits.jq); "alias" on the hosts of its server-alias
 include "ownership";
 include "allow";
 
@@ -58,8 +58,24 @@ def protected_beyond:
       | . as $ingress
       | ($are_many or is_whole) as $whole
       | .claims[] | select(if $whole then .pathType == "Default" else .service or .status or .pathType == "Refused" end)
-      | {host, path, pathType: (if $whole then "Refused" else .pathType end), beyond: true}
-        + ($ingress | {ingress, created})) ];
+      | {host, path, pathType: (if $whole then "Refused" else .pathType end), beyond: "limit"}
+        + ($ingress | {ingress, created})
+      | ., . + {host: (($ingress.options.set["server-alias"] // [])[:20][] | ascii_downcase), beyond: "alias"}) ];
+
+# input:  [claim]; $ours are the Ingresses, the oldest first
+# output: the same, and those beyond a limit in that order, too: so a host stays its owner's. Aliases stay the last, as
+#         they take nobody's host.
+def with_shut_by_age($ours):
+  if any(.[]; .beyond) then
+    ($ours | to_entries | map({(.value.ingress): .key}) | add) as $age
+    | sort_by(if .beyond == "alias" then infinite else $age[.ingress // ""] // -1 end)
+  else .
+  end;
+
+# input: [{annotation: value}] / output: the same, with {} for those that none of these Ingresses has
+def only_of($ingresses):
+  ([$ingresses[].options.set | values | {(tojson): true}] | add // {}) as $is_live
+  | map(if $is_live[tojson] then . else {} end);
 
 # --- one host
 

@@ -77,11 +77,11 @@ def wishes($ingress; $rule_hosts; $certificates):
 # input:  digest of an Ingress
 # output: its hosts that its spec.tls does not name: of its rules, their aliases, and with or without "www."
 def unnamed_hosts($rule_hosts):
-  ([.tls[].hosts[]?] | unique) as $named
+  ([.tls[].hosts[]? | {(.): true}] | add // {}) as $is_named
   | .options.set as $set
-  | [ $rule_hosts[], $set["server-alias"][]?,
+  | [ $rule_hosts[], ($set["server-alias"][:20][]? | ascii_downcase),
       (select($set["from-to-www-redirect"]) | $rule_hosts[] | if startswith("www.") then .[4:] else "www.\(.)" end) ]
-  | unique - $named | map(select(is_host and (as_wildcard | IN($named[]) | not)));
+  | unique | map(select(is_host and ($is_named[.] or $is_named[as_wildcard] | not)));
 
 # input:  digest of an Ingress
 # output: wishes for those, if one of its first 20 certificates has their names (as in ingress-nginx). Being implied,

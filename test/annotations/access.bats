@@ -73,6 +73,29 @@ load words
   assert_equal '503 503 other/red' "$(statuses {a,b}.one.example/) $(who_answers b.two.example /)"
 }
 
+@test "while an Ingress is quarantined, its aliases stay shut, too, whatever else it asks for" {
+  ingress shop shop.example / red server-alias=alias.example allowlist-source-range=192.0.2.1 enable-cors=true limit-rps=1 rewrite-target=/x
+  ingress any '*.example' / blue
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | digest_lists >"$dir/snapshot"
+  jq -c 'select(.ingress == "e2e/shop") | {(.ingress): {digest: tojson, message: "no"}}' "$dir/snapshot" >"$dir/quarantine"
+  serve_snapshot "$dir/quarantine" <"$dir/snapshot"
+  assert_equal '503 503 200' "$(statuses {shop,alias,other}.example/)"
+  refute_contains "$(<"$STATE_DIR/live/nginx.conf")" 192.0.2.1
+}
+
+@test "a host whose Ingress is beyond a limit stays its owner's, and shut; so do its aliases, if nobody has them" {
+  ingress one one.example / red
+  ingress two two.example / red
+  ingress three three.example / red
+  ingress shop shop.example / red server-alias=alias.example,named.example allowlist-source-range=192.0.2.1
+  ingress other/young shop.example / red
+  ingress other/any '*.example' / red
+  ingress other/named named.example / red
+  LIMITS=namespace_ingresses=3 serve
+  assert_equal '503 503 other/red other/red' "$(statuses {shop,alias}.example/) $(who_answers named.example /) $(who_answers any.example /)"
+  assert_contains "$(problems)" 'HostTaken: other/young: host shop.example belongs to namespace e2e'
+}
+
 @test "what an Ingress beyond a limit protects stays shut" {
   ingress open open.example / red
   ingress beside open.example /beside red

@@ -178,3 +178,11 @@ EXPRESSIONS
   serve
   assert_equal '503 503 other/red' "$(status any.example /login) $(status any.example /login/x) $(who_answers any.example /else)"
 }
+
+@test "a canary without a main Ingress owns no host: it makes nobody a guest there" {
+  ingress other/squat own.example /any red canary=true canary-weight=10
+  ingress secret own.example '/.*[.]secret' red use-regex=true allowlist-source-range=192.0.2.1
+  ingress api own.example /api red
+  serve
+  assert_equal '403 200' "$(statuses own.example/api/{x.secret,x})"
+}
