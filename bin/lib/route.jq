@@ -237,7 +237,7 @@ def location($ready):
     ingresses: [$ours[].ingress] | sort,
     servers: $servers,
     upstreams: $upstreams,
-    options: ($options | only_of($ingresses)), # nothing of what nginx rejects
+    options: ($options | if $quarantined == [] then . else only_of($ingresses) end), # nothing of what nginx rejects
     $features,
     certificates: [$certificates[] | select(.files)],
     defaultCertificate: $default_file,
