@@ -150,15 +150,16 @@ moved() { # HOST PATH [CURL_OPTION...]
   assert_equal 'LimitExceeded: e2e/a3: not all of its server-alias are served: those of its namespace come to more than 1000 hosts, 50 wildcards or 10000 paths' "$(problems)"
 }
 
-@test "what an Ingress adds to its host, such as app-root, lets no other namespace in there" {
+@test "what an Ingress adds to its host, such as app-root, lets no other namespace in there, nor gives way to one that is not" {
   [[ ${TIER-unit} == unit ]] || skip 'only the unit tier has settings of its own'
   ingress mine own.example /ui red app-root=/ui
   ingress other/login own.example /login red
   ingress other/challenge own.example /.well-known/acme-challenge red
+  ingress other/slash own.example / red
   local mode
   for mode in namespace strict; do
     HOST_OWNERSHIP=$mode serve
     assert_equal "$mode: 302 200 404 404" "$mode: $(statuses own.example/{,ui,login,.well-known/acme-challenge})"
-    assert_equal 2 "$(problems | grep -c '^HostTaken: other/')"
+    assert_equal 3 "$(problems | grep -c '^HostTaken: other/')"
   done
 }

@@ -6,6 +6,8 @@
 # namespace that has Prefix /, which keeps all other URLs. Where another namespace has a path /, or another Ingress an
 # Exact or regular one, it gets none.
 include "claims";
+include "ownership"; # owners
+include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
 
 # input:  claim
 # output: the host that from-to-www-redirect adds: www.a => a, a => www.a; nothing for wildcards and any host
@@ -57,7 +59,12 @@ def claims($context):
   | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: other_host}
        | select(($taken[.host] or $is_alias[.host]) | not) ]
      | group_by(.host) | map(.[0])) as $moved
-  | ([.[] | select(.path == "/" and .pathType != "Default")] | group_by(.host)
+  # what is not served, because the host is not shared with its namespace, is in nobody's way
+  | owners($ENV.HOST_OWNERSHIP) as $owners
+  | ([.[] | select(.share and own_namespace == $owners[.host]) | {(.host): true}] | add // {}) as $is_shared
+  | ([.[] | select(.path == "/" and .pathType != "Default")
+       | select($ENV.HOST_OWNERSHIP == "shared" or .host == "" or own_namespace == $owners[.host]
+           or $is_shared[.host] or $is_shared[.host | as_wildcard])] | group_by(.host)
      | map({(.[0].host): .}) | add // {}) as $roots
   | ([ $all[] | select(.ingress and .options and set["app-root"])
        | . as $claim
