@@ -77,7 +77,7 @@ def wishes($ingress; $rule_hosts; $certificates):
 # input:  digest of an Ingress
 # output: its hosts that its spec.tls does not name: of its rules, their aliases, and with or without "www."
 def unnamed_hosts($rule_hosts):
-  ([.tls[].hosts[]? | {(.): true}] | add // {}) as $is_named
+  ([.tls[].hosts[]? | strings | {(.): true}] | add // {}) as $is_named
   | .options.set as $set
   | [ $rule_hosts[], ($set["server-alias"][:20][]? | ascii_downcase),
       (select($set["from-to-www-redirect"]) | $rule_hosts[] | if startswith("www.") then .[4:] else "www.\(.)" end) ]
