@@ -48,11 +48,11 @@ pods_that_answer() { # HOST
 
 # bats test_tags=kind
 @test "a headless Service is served by its pods" {
-  kubectl -n e2e expose deployment/backend --name headless --cluster-ip None --port 80 --target-port web
-  create_ingress headless 'headless.example/=headless:80'
+  kubectl -n e2e expose deployment/backend --name no-address --cluster-ip None --port 80 --target-port web
+  create_ingress headless 'headless.example/=no-address:80'
   wait_for 10 always_status 200 headless.example /
   assert_equal 2 "$(pods_that_answer headless.example)"
-  kubectl -n e2e delete service headless
+  kubectl -n e2e delete service no-address
 }
 
 @test "a Service without a selector is served by what the EndpointSlices say that somebody made for it" {
