@@ -1,7 +1,7 @@
 # What the annotations of an Ingress ask for. They are ingress-nginx's, and each is for a whole Ingress.
 #
 # annotations.json has a row for each that ingress-nginx documents (docs/user-guide/nginx-configuration/annotations.md,
-# v1.15.1):
+# v1.15.1), and for some that it does not, but that its users write:
 #
 #   class      protective   restricts who gets in, how, or how often, or may do so (a snippet can hold a `deny`, unless
 #                           it is empty). What cannot be given closes the Ingress: its paths answer 503, because to

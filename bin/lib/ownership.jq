@@ -15,6 +15,15 @@ include "allow";
 # input: "namespace/name", or null / output: the namespace, or null. (split takes jq a quarter of what index does.)
 def namespace: . // "" | split("/")[0];
 
+# input: {annotation: value} / output: the hosts of its server-alias that count
+def aliases: (.["server-alias"] // [])[:20][] | ascii_downcase;
+
+# input: a host / output: the one that from-to-www-redirect adds: www.a => a, a => www.a; nothing for wildcards and any
+#         host
+def www_host:
+  select(. != "" and (startswith("*") | not))
+  | if startswith("www.") then .[4:] | select(contains(".")) else "www." + . | select(length <= 253) end;
+
 # input:  {host, owner, claims, wildcard}
 # output: {"namespace": true, ...} with which the Ingresses of the owner share the host
 def shares:

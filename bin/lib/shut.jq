@@ -60,7 +60,7 @@ def protected_beyond:
       | .claims[] | select(if $whole then .pathType == "Default" else .service or .status or .pathType == "Refused" end)
       | {host, path, pathType: (if $whole then "Refused" else .pathType end), beyond: "limit"}
         + ($ingress | {ingress, created})
-      | ., . + {host: (($ingress.options.set["server-alias"] // [])[:20][] | ascii_downcase), beyond: "alias"}) ];
+      | ., . + {host: ($ingress.options.set | aliases), beyond: "alias"}) ];
 
 # input:  [claim]; $ours are the Ingresses, the oldest first
 # output: the same, and those beyond a limit in that order, too: so a host stays its owner's. Aliases stay the last, as

@@ -79,8 +79,7 @@ def wishes($ingress; $rule_hosts; $certificates):
 def unnamed_hosts($rule_hosts):
   ([.tls[].hosts[]? | strings | {(.): true}] | add // {}) as $is_named
   | .options.set as $set
-  | [ $rule_hosts[], ($set["server-alias"][:20][]? | ascii_downcase),
-      (select($set["from-to-www-redirect"]) | $rule_hosts[] | if startswith("www.") then .[4:] else "www.\(.)" end) ]
+  | [ $rule_hosts[], ($set | aliases), (select($set["from-to-www-redirect"]) | $rule_hosts[] | www_host) ]
   | unique | map(select(is_host and ($is_named[.] or $is_named[as_wildcard] | not)));
 
 # input:  digest of an Ingress
@@ -134,7 +133,7 @@ def all_wishes($certificates; $limits):
 # There can be one certificate for each algorithm, since a client may understand one and not the other. A host without
 # a rule belongs to the owner of the wildcard that serves it, or else to the oldest wish.
 def host_certificates($hosts):
-  sort_by(.implied)
+  sort_by(.implied) # those come last
   | .[0] as {$host, $namespace}
   | ($hosts[$host] // $hosts[$host | as_wildcard] // {owner: $namespace}).owner as $owner
   | (group_by(.namespace) | map({(.[0].namespace): (group_by(.certificate.algorithm) | map(.[0]))}) | add) as $own

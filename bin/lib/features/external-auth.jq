@@ -71,10 +71,10 @@ def keeps: .["auth-cache-key"] // null | . != null and cache_key != null;
 # that is too short lets nobody in with the answer for somebody else. Between the parts of the whole key are line ends,
 # which no header can have, and no URL before it is decoded; so what may be decoded comes last. (nginx compares the
 # whole key, not only its hash.) Answers with a Set-Cookie, or whose Cache-Control forbids it, are not kept, nor those
-# with a body of 1,000 bytes.
+# with a body of 1,000 bytes or more.
 #
 # They are files in memory. nginx looks only every 10 s whether they take more than max_size, so what bounds them is
-# that their zone has room for some 1,900 keys: with the longest headers of clients and services, that is 90 MB.
+# that their zone has room for some 2,000 keys: with the longest keys and headers, which have to fit into 16 kB, 39 MB.
 def kept($host):
   if keeps | not then ""
   else

@@ -1,5 +1,6 @@
 # limit-rps, limit-rpm, limit-connections, limit-burst-multiplier, limit-allowlist, limit-rate, limit-rate-after: how
-# much one client may have of an Ingress. Each replica counts for itself; a client beyond its limit gets a 503.
+# much one client may have of an Ingress. Each replica counts for itself; a client beyond its limit gets a 503, or the
+# status that limit-req-status-code or limit-conn-status-code says (directives.jq).
 #
 # nginx counts in zones of shared memory, of which there cannot be any number. What tenants share in them:
 #

@@ -6,14 +6,8 @@
 # namespace that has Prefix /, which keeps all other URLs. Where another namespace has a path /, or another Ingress an
 # Exact or regular one, it gets none.
 include "claims";
-include "ownership"; # owners
+include "ownership"; # owners, aliases, www_host
 include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
-
-# input:  claim
-# output: the host that from-to-www-redirect adds: www.a => a, a => www.a; nothing for wildcards and any host
-def other_host:
-  .host | select(. != "" and (startswith("*") | not))
-  | if startswith("www.") then .[4:] | select(contains(".")) else "www." + . | select(length <= 253) end;
 
 # How much the aliases of one namespace may come to. A hundred small Ingresses of one host with 20 aliases each would be
 # 200,000 paths: the limits of limits.jq count only what rules ask for.
@@ -49,14 +43,14 @@ def claims($context):
   | (reduce ($all[] | select(.ingress)) as $claim ({}; .["\($claim | own_namespace)/\($claim.host)"] += 1)) as $paths
   | ([ $all | to_entries[] | .key as $number | .value | select(.options)
        | . as $claim
-       | (set["server-alias"] // [])[:20][]
-       | {alias: ascii_downcase, host: $claim.host,
+       | (set | aliases)
+       | {alias: ., host: $claim.host,
           namespace: ($claim | own_namespace), ingress: $claim.ingress, $number} ]
      | group_by(.alias) | map(select($taken[.[0].alias] | not)[0]) | sort_by(.number)
      | within_most($paths)) as {$aliases, $beyond}
   | (reduce $aliases[] as $it ({}; .["\($it.namespace)/\($it.host)"] += [$it.alias])) as $aliases_of
   | ([$aliases[] | {(.alias): true}] | add // {}) as $is_alias
-  | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: other_host}
+  | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: (.host | www_host)}
        | select(($taken[.host] or $is_alias[.host]) | not) ]
      | group_by(.host) | map(.[0])) as $moved
   # what is not served, because the host is not shared with its namespace, is in nobody's way
