@@ -20,7 +20,8 @@
 #   feature    the file in features/ that gives it, where it is more than a directive. (Without both, it is in the
 #              digest: ingresses.jq)
 #   with       another one that has to be loaded, too
-#   where      it says for which requests the Ingress is, so it counts in a closed one, too: nobody else must get them
+#   where      it says for which requests the Ingress is, so it counts in a closed one, too: nobody else must get them.
+#              (A closed canary gets none.)
 #   instead    of one that is not supported: what does the same
 #   about      what it does, in a sentence
 #

@@ -6,6 +6,9 @@ def own_namespace: .ingress | split("/")[0];
 # input: a claim or location / output: the {annotation: value} of its Ingress; $options are the context's or the model's
 def annotations($options): if .options then $options[.options - 1] else {} end;
 
+# input: model / output: {"name of an upstream": true} of those with a pod that serves
+def ready: [.upstreams[]? | {(.name): true}] | add // {};
+
 # input: a claim or location / output: whether its pods speak gRPC, for which nginx has directives of their own
 def speaks_grpc: .protocol // "" | startswith("GRPC");
 
@@ -28,7 +31,7 @@ def not_available($why): "closed, because its protection is not available here: 
 
 # input: an answered claim / output: the same, closed
 def closed($why):
-  del(.upstream, .service, .port, .protocol, .also, .balance)
+  del(.upstream, .service, .port, .port_name, .protocol, .also, .balance)
   + {status: 503, reason: "ProtectionNotAvailable", message: not_available($why)};
 
 # output: how many bytes of a request's body, or of an answer, nginx holds at most: all Ingresses share its memory

@@ -1,7 +1,7 @@
 # drain - the workers that a reload replaces: when they stop taking connections, and how many may stay
 #
 # A reload starts new workers; each old one ends when its last request has. These functions
-# want master, nginx's main process (see nginx_runs), and keep old_workers, those that are replaced.
+# need master, nginx's main process (see nginx_runs), and keep old_workers, those that are replaced.
 #
 # shellcheck shell=bash
 
@@ -117,7 +117,8 @@ find_neighbours() {
 }
 
 serves_neighbours() { # WORKER
-  find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null |
+  # A connection may end while find looks, and then find fails.
+  { find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null || true; } |
     grep -xF -f <(printf '%s\n' "${sockets[@]}") >/dev/null
 }
 

@@ -68,20 +68,19 @@ def loaded: [
   "satisfy",
   "" ];
 
-# input: {features} / output: the same; an error if one of them is not loaded, since what it protects would be open
-def all_loaded:
-  ((.features // []) - loaded) as $missing
+# input: anything / output: the same; an error if one of these features is not loaded: what it protects would be open
+def all_loaded($features):
+  (($features // []) - loaded) as $missing
   | if $missing == [] then . else error("these features are not loaded: \($missing | join(", "))") end;
 
-# input: {service, port} as `answer` has it / output: whether a pod of it is ready, or ends and still answers
+# input: {service, port_name} as `answer` has it / output: whether a pod of it is ready, or ends and still answers
 def has_pods($context):
-  .port.name as $name
+  .port_name as $name
   | any($context.slices[.service][]?; .ports[$name] and .ready + .ending != []);
 
 # input: [answered claim, the oldest Ingress first] / output: the same, as the features change it
 def feature_claims($context; answer):
-  ($context | all_loaded) as $_ # only for its error
-  | .
+  all_loaded($context.features)
   | redirects::claims($context)
   | canary::claims($context; has_pods($context))
   | rewrite::claims($context) # canaries own no host, so it comes after them
@@ -129,7 +128,7 @@ def feature_location:
 def with_features:
   if (.features // []) == [] then .
   else
-    all_loaded
+    all_loaded(.features)
     | errors::model # which adds locations, so it comes before all that look at these
     | access::model
     | affinity::model

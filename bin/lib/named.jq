@@ -38,11 +38,11 @@ def uses($of):
   (.["custom-headers"] // empty | named_config_map($of) | {secret: ., use: "answer-headers"}),
   (.["auth-proxy-set-headers"] // empty | named_config_map($of) | {secret: ., use: "question-headers"});
 
-# input: the file of an authority / output: whether it has such a list: then nginx must look at it
-def has_revoked: endswith(".crl.ca.pem");
+# input: the file of an authority / output: whether it has a list of what was revoked, which nginx then has to check
+def has_revocations: endswith(".crl.ca.pem");
 
 # input:  {certificate: "namespace/name", use}
-# output: its key; a pair has none but the name, since Secrets for spec.tls are pairs
+# output: its key: for a pair the name alone, since Secrets for spec.tls are pairs
 def key_of_use: if (.use // "pair") == "pair" then .certificate else "\(.use) \(.certificate)" end;
 
 # input:  what an annotation of an Ingress of namespace $of names

@@ -46,39 +46,54 @@ def without_strangers($first):
   | ($strangers | add // {}) as $is_stranger
   | .problems = [.claims | map(.ingress) | unique[] | select($is_stranger[namespace])
       | {problem: {ingress: ., reason: "HostTaken", message:
-        "host \($host) belongs to namespace \($owner), whose Ingress \($first.ingress) asks for it since \($first.created), so these rules are not served; to share the host, that Ingress needs the annotation bash-ingress.local/share-host-with"}}]
+        "host \($host) belongs to namespace \($owner), whose Ingress \($first.ingress) is the oldest with a rule for it (\($first.created)), so these rules are not served; to share the host, that Ingress needs the annotation bash-ingress.local/share-host-with"}}]
   | .claims |= map(select($is_stranger[.ingress | namespace] | not));
 
+# input: [digest of an Ingress, the oldest first] / output: {"namespace/name": which it is}
+def ages: [.[].ingress] | to_entries | map({(.value): .key}) | add // {};
+
+# input: a claim / output: its rank, by which the least has the host; $age is what `ages` says
+#
+# An .alias is of a host that no rule is for (features/redirects.jq): it takes nobody's, so it comes last.
+def rank($age): [.alias // false, $age[.ingress // ""] // -1];
+
+# input:  [claim, the oldest Ingress first]; $ours are the Ingresses, the oldest first
+# output: the same, and those beyond a limit in that order, too: so a host stays its owner's
+def with_shut_by_age($ours):
+  if any(.[]; .beyond) then ($ours | ages) as $age | sort_by(rank($age)) else . end;
+
 # input: [[claim of one host, the oldest Ingress first], ...]
-# args:   $mode: HOST_OWNERSHIP; $ingresses: [digest of an Ingress, the oldest first]
+# args:   $ours: [digest of an Ingress, the oldest first]
 # output: [{host, owner: its namespace (none for host ""), claims: those that count, problems}, ...]
-def with_owners($mode; $ingresses):
-  (if $mode == "strict" then map(select(.[0].host | startswith("*.")) | {(.[0].host): .}) | add
+def with_owners($ours):
+  $ENV.HOST_OWNERSHIP as $mode
+  | (if $mode == "strict" then map(select(.[0].host | startswith("*.")) | {(.[0].host): .}) | add
    else null
    end) as $wildcards
-  | (if $wildcards then [$ingresses[].ingress] | to_entries | map({(.value): .key}) | add else {} end) as $age
+  | (if $wildcards then $ours | ages else {} end) as $age
   | map(
       {host: .[0].host, claims: .}
       | if .host == "" then .
         else
           (if $wildcards then .wildcard = $wildcards[.host | as_wildcard] else . end)
-          | (if .wildcard then [.claims[0], .wildcard[0]] | min_by($age[.ingress] // infinite)
-             else .claims[0]
-             end) as $first
+          | (if .wildcard then [.claims[0], .wildcard[0]] | min_by(rank($age)) else .claims[0] end) as $first
           | .owner = ($first.ingress | namespace)
           | if $mode == "shared" or all(.claims[]; .ingress == $first.ingress) then .
             else without_strangers($first)
             end
         end );
 
-# input:  [claim, the oldest Ingress first]
-# output: {host: the namespace whose it is}, for features: who is a guest there
-def owners($mode):
-  (reduce (to_entries[] | select(.value.ingress and .value.host != "")) as {$key, $value} ({};
-     .[$value.host] //= {number: $key, namespace: ($value.ingress | namespace)})) as $first
+# input:  [claim]; $context.shut are those beyond a limit
+# output: {host: the namespace whose it is}, as with_owners has it; for features: who is a guest there
+def owners($context):
+  ($context.ours | ages) as $age
+  | (reduce (.[], $context.shut[] | select(.ingress and .host != "")) as $claim ({};
+       if .[$claim.host] and (.[$claim.host] | rank($age)) <= ($claim | rank($age)) then .
+       else .[$claim.host] = ($claim | {ingress, alias})
+       end)) as $first
   | $first
   | with_entries(
-      (if $mode == "strict" and (.key | startswith("*.") | not) then $first[.key | as_wildcard]
+      (if $ENV.HOST_OWNERSHIP == "strict" and (.key | startswith("*.") | not) then $first[.key | as_wildcard]
        else null
        end) as $wildcard
-      | .value = ([.value, $wildcard | values] | min_by(.number).namespace));
+      | .value = ([.value, $wildcard | values] | min_by(rank($age)).ingress | namespace));

@@ -22,11 +22,13 @@ def entry:
   select(test("\\A\\s*(?:#|\\z)") | not)
   | rtrimstr("\r") | split(":") | {user: .[0], hash: (.[1] // null)};
 
+# output: why passwords cannot be used
+def refused($message): {reason: "PasswordsRefused", $message};
+
 # input: [{user, hash}] / output: {text}, an htpasswd file with commas for the ends of lines; or {reason, message}
 #
 # A user without a hash cannot log in.
 def htpasswd:
-  def refused($message): {reason: "PasswordsRefused", $message};
   if length > most_users then refused("it has more than \(most_users) users")
   elif any(.[]; .hash == null or (.user | is_user | not)) then
     refused("a line of it is not user:hash, or the user's name has a character that is not possible")
@@ -41,7 +43,6 @@ def value_as_hash: if length > 400 then . else @base64d | sub("\\s+\\z"; "") end
 
 # input: a Secret / output: the same of its passwords
 def passwords($use):
-  def refused($message): {reason: "PasswordsRefused", $message};
   (.data // {}) as $data
   | if $use == "auth-file" then
       if $data.auth | type != "string" then

@@ -29,8 +29,8 @@
 # Read it from the end. What an Ingress asks for goes through four stages:
 #
 #   claim     {ingress, host, path, pathType, service, port, ...}              an Ingress asks for this
-#   answered  {..., upstream, port: PORT} or {..., status, reason, message}    this Service answers, or we do; from here
-#             on, port is {port, name} of the Service, until `location` makes a number of it again
+#   answered  {..., upstream} or {..., status, reason, message}    this Service answers, or we do; from here on, port is
+#             a number, and port_name what the Service calls it
 #   winner    an answered claim that counts for its host (ownership.jq), and has host, path and type to itself
 #   location  what the model shows of a winner; if its Service has no pod that serves, we answer
 #
@@ -39,7 +39,7 @@
 include "tls"; # problem, known_secrets, certificates, default_certificate, redirected_with_tls
 include "limits"; # limits, within_namespace_limits, endpoint_limits, not_too_many_problems
 include "shut"; # served
-include "ownership"; # with_owners
+include "ownership"; # with_owners, with_shut_by_age
 include "features"; # feature_claims
 include "feature-files";
 include "reachable"; # reachable
@@ -65,7 +65,8 @@ def claims($numbers):
 # input: a claim / output: the same, answered by an error of ours
 def answered_by_us($status; $reason; $message): . + {$status, $reason, $message};
 
-# input: a claim / output: it with who answers; without a default backend nobody does, which is a 404
+# input: a claim / output: the same with .upstream, which answers, or an error of ours. A Default without a backend gets
+#         neither, and becomes a 404.
 #
 # The name of an upstream starts with what is most often different, the Service: nginx
 # compares names letter by letter, and would take half as long again to load 5,000 of them otherwise.
@@ -86,9 +87,10 @@ def answered($services):
       elif $found.protocol then
         answered_by_us(503; "ServicePortNotTCP"; "port \(wanted($port)) of Service \($key) is not TCP")
       else
-        .port = $found # {port, name}, for `upstreams`
+        .port = $found.port
+        | .port_name = $found.name # for `upstreams`
         | ($key | split("/")) as [$namespace, $name]
-        | .upstream = "\($name).\($namespace).\($found.port)\(if .protocol then "." + (.protocol | ascii_downcase) else "" end)"
+        | .upstream = "\($name).\($namespace).\(.port)\(if .protocol then "." + (.protocol | ascii_downcase) else "" end)"
       end
   end;
 
@@ -129,7 +131,7 @@ def winners:
 def by_port: reduce .[] as $slice ({}; .[$slice.ports // {} | keys[]] += [$slice]);
 
 # input:  [digest of an EndpointSlice] of one Service
-# output: ["address:port", ...] of the port of that name, at most one more than $most
+# output: ["address:port", ...] of the port of that name; if there are too many, one more than $most, which `cut` sees
 #
 # The slice's port of the same name has the pods' port: a Service's targetPort may be a name that means another number
 # in each pod, and so in each slice.
@@ -152,8 +154,8 @@ def upstreams($slices; $lower_limits; $limit):
     | ($lower_limits[.[0].service] // $limit) as $most
     | ($slices[.[0].service] // [] | by_port) as $own
     | .[]
-    | .port.name as $name
-    | {name: .upstream, service, port: .port.port, endpoints: ($own[$name] // [] | endpoints($name; $most))}
+    | .port_name as $name
+    | {name: .upstream, service, port, endpoints: ($own[$name] // [] | endpoints($name; $most))}
       + if .balance then {balance} else {} end
     | cut($most) ]
   | sort_by(.name);
@@ -162,7 +164,7 @@ def upstreams($slices; $lower_limits; $limit):
 def cut_problems($upstreams):
   ($upstreams | map(select(.cut) | {(.name): .cut}) | add // {}) as $cut
   | .[] | select(.upstream and $cut[.upstream])
-  | problem(.ingress; "TooManyEndpoints"; "Service \(.service) has too many endpoints: for port \(.port.port), only the first \($cut[.upstream]) are served");
+  | problem(.ingress; "TooManyEndpoints"; "Service \(.service) has too many endpoints: for port \(.port), only the first \($cut[.upstream]) are served");
 
 # input: [winner] / output: a problem for each whose Service has EndpointSlices that are not served
 def slice_problems($slices):
@@ -176,11 +178,10 @@ def quarantine_problem($message):
 # input: a winner / output: the location that the model shows; $ready is {"upstream name": true, ...}
 def location($ready):
   if .upstream == null or $ready[.upstream] then .
-  else . + {status: 503, reason: "NoReadyEndpoints", message: "Service \(.service) has no ready endpoint for port \(.port.port)"}
+  else . + {status: 503, reason: "NoReadyEndpoints", message: "Service \(.service) has no ready endpoint for port \(.port)"}
   end
   | if .status then del(.upstream, .protocol, .options) else . end
-  | if .port | type == "object" then .port = .port.port else . end
-  | delpaths([["host"], ["others"], ["created"], ["share"], ["protections"], ["balance"], ["also"]]); # takes half as long as del
+  | delpaths([["host"], ["port_name"], ["alias"], ["others"], ["created"], ["share"], ["protections"], ["balance"], ["also"]]); # twice as fast as del
 
 # --- all of it
 #
@@ -214,9 +215,10 @@ def location($ready):
 # the four stages; quarantined Ingresses stay in until each host's owner is known: then `served` drops them
 | ([ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
      ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($within_limits)) as $before_features # 1. claim, 2. answered
-| {$features, $options, $secrets, $services, $slices, shared: ($ENV.SHARED_NAMESPACES | split(",")), quarantined: $is_quarantined} as $for_features
-| (($before_features | feature_claims($for_features; answered($services))) + [$limited[].shut[]?]) as $answered
-| ($answered | map(select(.problem | not)) | with_shut_by_age($ours) | group_by(.host) | with_owners($ENV.HOST_OWNERSHIP; $within_limits)) as $hosts
+| {$features, $options, $secrets, $services, $slices, $ours, shut: [$limited[].shut[]?], quarantined: $is_quarantined,
+   shared: ($ENV.SHARED_NAMESPACES | split(","))} as $for_features
+| (($before_features | feature_claims($for_features; answered($services))) + $for_features.shut) as $answered
+| ($answered | map(select(.problem | not)) | with_shut_by_age($ours) | group_by(.host) | with_owners($ours)) as $hosts
 | [$hosts | served($is_quarantined; $limits)[] | winners] as $decided # 3. winner
 | [$decided[] | select(.problem | not)] as $winners
 | ($winners | by_service) as $used

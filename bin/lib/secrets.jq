@@ -13,13 +13,13 @@
 #                   (named.jq; without "use": as a pair; "*": as anything); instead of id and size, {reason, message} if
 #                   it cannot be used, or {missing: true}. The id is the name of its file; a ConfigMap has {headers} and
 #                   no file;
-#                   "pair NUMBER ID TEXT" if that is to be examined, "restore 0 ID TEXT" if it need not be, and is not
-#                   there; in the text, commas are the ends of lines;
+#                   "pair NUMBER ID TEXT" if that is to be examined, "restore 0 ID TEXT" if only its file is
+#                   missing; in the text, commas are the ends of lines;
 #                   "more" if there are too many for one round
 #         "others": what to do about the wanted Secrets that were not found: "ask NAMESPACE/NAME" reads one by its name,
 #                   "asked SECONDS NAMESPACE/NAME" and "found ..." are what is known of one that was asked not long ago;
 #                   "more" if there are too many for one round
-#         "settled": the same lines, but of a Secret whose new key pair was not examined yet that of before
+#         "settled": the same lines; for a Secret whose new key pair is not examined yet, the line of the one before
 #         "list":   "NUMBER TIME": how many of the Secrets have not been read yet, and until when the list is valid;
 #                   then a line for each: {certificate, use, file, algorithm, names, notAfter}, or {certificate, use,
 #                   reason, message}; of a ConfigMap, {certificate, use, headers}
@@ -227,9 +227,12 @@ def items:
       | select(.line != "-")
     end;
 
+# output: {"name of a key file": true} of those that are there
+def present: [$files | lines | {(.): true}] | add // {};
+
 def pairs:
   wanted as $wanted
-  | ($files | [lines | {(.): true}] | add // {}) as $present
+  | present as $present
   | foreach (items | looked_at($wanted)) as $it ({bytes: sizes, new: {}};
       ($it.certificate | split("/")[0]) as $of
       | .bytes[$of] += ($it.size // 0)
@@ -261,7 +264,9 @@ def due:
     | [.[] | sort_by(.time // -1) | to_entries[] | .value + {number: .key}]
     | sort_by([.number, .time // -1]);
   (map(select(.time and .serves)) | turns) as $serving
-  | (map(select(.time == null or ((.serves | not) and $began - .time >= seconds_before_asked_again)))
+  # (A time to come is one of before a restart of the machine.)
+  | (map(select(.time == null
+       or ((.serves | not) and ($began < .time or $began - .time >= seconds_before_asked_again))))
      | turns) as $missing
   | ($serving[:serving_a_round] + $missing[:missing_a_round] | map({(.name): true}) | add // {}) as $ask
   | (select(any($missing[missing_a_round:][]; .time == null)) | "more"),
@@ -278,7 +283,7 @@ def others:
   ([inputs | fromjson | {(.certificate): true}] | add // {}) as $there
   | ([$found | lines | fromjson] | group_by(.certificate) | map({(.[0].certificate): .}) | add // {}) as $known
   | ([$times | lines | split(" ") | {(.[1]): (.[0] | tonumber)}] | add // {}) as $times
-  | ($files | [lines | {(.): true}] | add // {}) as $present
+  | present as $present
   | wishes as $wishes
   | ($wishes | by_secret) as $wanted
   | (reduce $wishes[].secret as $name ({}; .[$name] //= length)) as $rank
@@ -325,20 +330,20 @@ def line($present):
 
 def list:
   ([inputs | fromjson | {(key_of_use): .}] | add // {}) as $found
-  | ($files | [lines | {(.): true}] | add // {}) as $present
+  | present as $present
   | [ wanted
       | to_entries[]
       | .value[] as $use
       | ({certificate: .key} + if $use == "pair" then {} else {$use} end) as $head
       | ($found[$head | key_of_use] // $found["* \(.key)"]) as $it
-      | if $it == null then $head + refused("SecretNotReady"; "it has not been read yet")
+      | if $it == null then $head + refused("SecretNotReady"; "it has not been read yet") + {unread: true}
         elif $it.missing then empty
         elif $it.reason then ($it | del(.use)) + $head
         elif $it.headers then $it
         else $it | line($present)
         end ]
-  | "\(map(select(.message == "it has not been read yet")) | length) \([.[].notAfter // empty] | min // "9999")",
-    (.[] | tojson);
+  | "\(map(select(.unread)) | length) \([.[].notAfter // empty] | min // "9999")",
+    (.[] | del(.unread) | tojson);
 
 if $print == "pairs" then pairs
 elif $print == "others" then others

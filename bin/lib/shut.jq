@@ -7,7 +7,7 @@
 #
 #   pathType Refused   the path is the one that is refused; with "/" at its end, all that is certain of it: anything
 #                      below could be meant (ingresses.jq)
-#   beyond: "limit"    the claim's Ingress is beyond a limit (limits.jq); "alias" on the hosts of its server-alias
+#   beyond             the claim's Ingress is beyond a limit (limits.jq); with .alias on the hosts of its server-alias
 include "ownership";
 include "allow";
 
@@ -50,27 +50,17 @@ def counting($all; $protects):
 # Clients of a whole host may need a certificate because of one. A canary protects nothing: its main Ingress does.
 def protected_beyond:
   def is_whole: any(.options.protections[]?; startswith("auth-tls-"));
-  def protecting:
+  def protects_paths:
     (.options.protections or any(.claims[]; .reason == "ProtectionNotAvailable")) and (.options.set.canary | not);
-  map(select(protecting))
+  map(select(protects_paths))
   | (([.[].claims | length] | add) > most_beyond) as $are_many
   | [ limit(most_beyond; .[]
       | . as $ingress
       | ($are_many or is_whole) as $whole
       | .claims[] | select(if $whole then .pathType == "Default" else .service or .status or .pathType == "Refused" end)
-      | {host, path, pathType: (if $whole then "Refused" else .pathType end), beyond: "limit"}
+      | {host, path, pathType: (if $whole then "Refused" else .pathType end), beyond: true}
         + ($ingress | {ingress, created})
-      | ., . + {host: ($ingress.options.set | aliases), beyond: "alias"}) ];
-
-# input:  [claim]; $ours are the Ingresses, the oldest first
-# output: the same, and those beyond a limit in that order, too: so a host stays its owner's. Aliases stay the last, as
-#         they take nobody's host.
-def with_shut_by_age($ours):
-  if any(.[]; .beyond) then
-    ($ours | to_entries | map({(.value.ingress): .key}) | add) as $age
-    | sort_by(if .beyond == "alias" then infinite else $age[.ingress // ""] // -1 end)
-  else .
-  end;
+      | ., . + {host: ($ingress.options.set | aliases), alias: true}) ];
 
 # input: [{annotation: value}] / output: the same, with {} for those that none of these Ingresses has
 def only_of($ingresses):
@@ -121,7 +111,7 @@ def why:
 
 # input: a claim / output: the same, closed
 def shut($why):
-  del(.upstream, .service, .port, .also) + {status: 503, reason: "ProtectionNotAvailable", message: "closed \($why)"};
+  del(.upstream, .service, .port, .port_name, .also) + {status: 503, reason: "ProtectionNotAvailable", message: "closed \($why)"};
 
 # input:  a claim
 # output: the same; closed if it would answer at one of these places. Its own Ingress protects it as the place.
@@ -140,7 +130,7 @@ def shut_at($places):
     end;
 
 # input: a claim of an Ingress that is not served / output: whether it protects something
-def protecting:
+def must_stay_shut:
   .beyond
   or .pathType == "Refused"
   or ((.protections or .reason == "ProtectionNotAvailable") and (.upstream or .status));
@@ -150,7 +140,7 @@ def without_shut($is_quarantined):
   def is_left: (.beyond or .pathType == "Refused" or $is_quarantined[.ingress // ""]) | not;
   if all(.[]; is_left) then .
   else
-    ([.[] | select((is_left | not) and protecting)] | places) as $places
+    ([.[] | select((is_left | not) and must_stay_shut)] | places) as $places
     | map(select(is_left) | shut_at($places))
   end;
 
@@ -177,7 +167,7 @@ def with_shut_places($is_quarantined; $limits):
   [.[] | {host, given: .claims, left: (.claims | without_shut($is_quarantined))}] as $hosts
   | [ $hosts[]
       | select(.left == [] and .given != [])
-      | {host, ingress: .given[0].ingress, protecting: any(.given[]; protecting)} ] as $gone
+      | {host, ingress: .given[0].ingress, protecting: any(.given[]; must_stay_shut)} ] as $gone
   | [ $gone
       | map(select($is_quarantined[.ingress].without_hosts | not))
       | group_by(.ingress | namespace)[]

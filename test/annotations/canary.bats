@@ -98,8 +98,10 @@ with_header() { # HEADER HOST
   ingress new-4 four.example / blue canary=true canary-weight=100 configuration-snippet='deny all;'
   ingress main-5 five.example / red modsecurity-snippet=x
   ingress new-5 five.example / blue canary=true canary-weight=100
+  ingress new-6 six.example / blue canary=true canary-weight=100 auth-type=digest
+  ingress main-6 six.example / red
   serve
-  assert_equal '403 red blue red 503' "$(for host in one two three four five; do who_answers $host.example /; done | xargs)"
+  assert_equal '403 red blue red 503 red' "$(for host in one two three four five six; do who_answers $host.example /; done | xargs)"
   head -c 1500 /dev/zero >"$dir/body"
   assert_equal 413 "$(status three.example / --data-binary "@$dir/body")"
   assert_contains "$(problems)" 'CanaryNotProtected: e2e/new-2: the canary gets no requests: its main Ingress has not the same allowlist-source-range'

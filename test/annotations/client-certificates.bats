@@ -236,6 +236,29 @@ tls_statuses_as() { # HANDSHAKE HOST CLIENT
   assert_equal '400 400' "$(tls_statuses forged a.strict.example/{,stranger})"
 }
 
+@test "an Ingress beyond a limit that protects keeps its host for its namespace, whose clients need a certificate" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier has settings of its own'
+  make_clients
+  ingress large one.example /large red denylist-source-range=10.0.0.0/8
+  local large=("$BATS_TEST_TMPDIR/objects/"*-e2e-large.json)
+  jq -c '.spec.rules[].http.paths |= [.[0] | ., (range(9) as $number | .path += "/\($number)")]' "${large[0]}" >"$dir/large" && mv "$dir/large" "${large[0]}"
+  ingress other/stranger one.example /stranger red
+  ingress owner one.example /owner red auth-tls-secret=ca
+  ingress beside one.example /beside red
+  LIMITS='namespace_paths=5' serve
+  assert_equal '200 200' "$(tls_statuses alice one.example/{owner,beside})"
+  assert_equal '400 400' "$(tls_statuses forged one.example/{owner,beside})"
+  assert_contains "$(problems)" 'HostTaken: other/stranger'
+}
+
+@test "a redirect that needs no Service needs the certificate that the host asks for" {
+  make_clients
+  ingress owner one.example / red auth-tls-secret=ca
+  ingress moved one.example /moved no-such-service permanent-redirect=http://a.example
+  serve
+  assert_equal '503 503' "$(tls_statuses - one.example/moved) $(status one.example /moved)"
+}
+
 @test "an authentication service is told whose certificate it is, and a client cannot say so" {
   make_clients
   ingress asks asks.example / red auth-tls-secret=ca auth-url=http://auth.e2e.svc/asked auth-response-headers=X-Asked auth-tls-pass-certificate-to-upstream=true

@@ -254,7 +254,9 @@ auth=http://auth.e2e.svc.cluster.local
   [[ ${TIER-unit} == unit ]] || skip 'only the unit tier has settings of its own'
   ingress asks asks.example / red "auth-url=$auth/asked?header=X-Auth-Request-User:alice" auth-response-headers=X-Auth-Request-User,X-Auth-Request-Email,X-Asked
   ingress plain plain.example / red
+  ingress grpc grpc.example / red "auth-url=$auth/asked" backend-protocol=GRPC auth-response-headers=X-Goog-Authenticated-User-Id
   TRUSTED_PROXIES=127.0.0.1 serve
+  assert_contains "$(<"$STATE_DIR/live/nginx.conf")" 'grpc_set_header X-Goog-Authenticated-User-Id $said_x_goog_authenticated_user_id;'
   local said=(-H 'X-Auth-Request-User: eve' -H 'X-Auth-Request-Email: eve' -H 'X-Auth-Request-Groups: staff' -H 'X-Original-URL: http://evil/' -H 'X-Forwarded-Proto: https')
   assert_equal '[["alice"],null,["staff"]]' "$(pod_gets '[.header["X-Auth-Request-User", "X-Auth-Request-Email", "X-Auth-Request-Groups"]] | tojson' asks.example / "${said[@]}")"
   assert_equal '[["eve"],["eve"]]' "$(pod_gets '[.header["X-Auth-Request-User", "X-Auth-Request-Email"]] | tojson' plain.example / "${said[@]}")"

@@ -163,3 +163,12 @@ moved() { # HOST PATH [CURL_OPTION...]
     assert_equal 3 "$(problems | grep -c '^HostTaken: other/')"
   done
 }
+
+@test "an alias takes no host of another namespace's wildcard where HOST_OWNERSHIP is strict, however old its Ingress is" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier has settings of its own'
+  ingress old one.example / red server-alias=a.wild.example
+  ingress other/wild '*.wild.example' / red
+  HOST_OWNERSHIP=strict serve
+  assert_equal 'other/red other/red' "$(who_answers a.wild.example /) $(who_answers b.wild.example /)"
+  assert_contains "$(problems)" 'HostTaken: e2e/old: host a.wild.example belongs to namespace other'
+}

@@ -182,7 +182,7 @@ answers() { # PATH   <HOSTS
   assert_equal apple "$(who_answers fruit.example /apple/x)"
   assert_equal banana "$(who_answers fruit.example /banana/x)"
   assert_equal apple "$(who_answers fruit.example /exact)"
-  assert_contains "$(problems)" 'HostTaken: aaa/aaa: host fruit.example belongs to namespace demo, whose Ingress demo/fruit asks for it since 2026-01-01'
+  assert_contains "$(problems)" 'HostTaken: aaa/aaa: host fruit.example belongs to namespace demo, whose Ingress demo/fruit is the oldest with a rule for it (2026-01-01'
   assert_contains "$(problems)" 'HostTaken: aaa/aaa: host fruit.example belongs to namespace demo, so a Secret of namespace aaa cannot be its certificate'
   assert_equal '[]' "$(jq -c .certificates "$dir/model.json")"
 }

@@ -291,5 +291,5 @@ ROWS
     | .terminatingNamespaces.items = [{metadata: {name: "demo"}}]'
   assert_equal shop "$(who_answers gives.example /)"
   assert_equal apple "$(who_answers alone.example /)"
-  assert_contains "$(problems)" 'HostTaken: demo/fruit: host gives.example belongs to namespace shop, whose Ingress shop/younger asks for it since 2002'
+  assert_contains "$(problems)" 'HostTaken: demo/fruit: host gives.example belongs to namespace shop, whose Ingress shop/younger is the oldest with a rule for it (2002'
 }

@@ -310,7 +310,7 @@ ROWS
 }
 
 @test "a host belongs to the namespace of the oldest Ingress with a rule for it: no other's rules count, whatever their paths" {
-  taken='HostTaken: shop/far: host foo.com belongs to namespace demo, whose Ingress demo/own asks for it since 2001-01-01'
+  taken='HostTaken: shop/far: host foo.com belongs to namespace demo, whose Ingress demo/own is the oldest with a rule for it (2001-01-01'
   assert_rows <<ROWS
     # Ingresses                                                                        request        answer   problem
     demo/own: foo.com/a=banana; shop/far: foo.com/b=apple                              foo.com/a      banana   $taken

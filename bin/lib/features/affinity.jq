@@ -129,10 +129,10 @@ def session_lines($pods; $dates):
 def model:
   .options as $options
   | def dates:
-      [.[].locations[] | select(.options and .upstream) | $options[.options - 1] | seconds_of_date | values] | unique;
+      [.[].locations[] | select(.upstream) | annotations($options) | seconds_of_date | values] | unique;
   [.upstreams[] | select(.balance.sticky == "persistent").endpoints[]] as $pods
   | (.servers | dates) as $dates
-  | if any(.servers[].locations[] | select(.options); $options[.options - 1].affinity) then
+  | if any(.servers[].locations[]; annotations($options).affinity) then
       .upstreams |= map(
         if .balance.sticky == "persistent" then
           .lines += [

@@ -38,8 +38,8 @@ def wanted:
 # input: an answered claim / output: "ADDRESS:PORT" of its Service, or null if it has no address of its own
 def service_address($services):
   ($services[.service].addresses[0] // "") as $address
-  | if $address | is_ipv4 then "\($address):\(.port.port)"
-    elif $address | is_ipv6 then "[\($address)]:\(.port.port)"
+  | if $address | is_ipv4 then "\($address):\(.port)"
+    elif $address | is_ipv6 then "[\($address)]:\(.port)"
     else null
     end;
 
@@ -48,13 +48,13 @@ def service_address($services):
 def most_read: 20;
 
 # input: {annotation: value} / output: the headers, cookies and arguments that it reads
-def read: .["upstream-hash-by"] // "" | [ascii_downcase | scan("(?:http|cookie|arg)_[a-z0-9_]+")] | unique;
+def variables_read: .["upstream-hash-by"] // "" | [ascii_downcase | scan("(?:http|cookie|arg)_[a-z0-9_]+")] | unique;
 
 # input: [answered claim] / output: the same; those that want another balancing have upstreams of their own
 #
 # Names of upstreams do not differ by upper and lower case, so all but small letters are written as their numbers.
 def claims($context):
-  [$context.options[] | read] as $read
+  [$context.options[] | variables_read] as $read
   | first_names($read; most_read) as $possible
   | def is_too_much:
       .upstream and .options

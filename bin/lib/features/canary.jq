@@ -1,17 +1,17 @@
 # canary: true. Such an Ingress gets some of the requests of another one, its main Ingress: the one of the same
-# namespace with the same host, path and type. Which requests, say in this order:
+# namespace with the same host, path and type. These annotations decide which requests, in this order:
 #
 #   canary-by-header   with canary-by-header-value or -pattern: those with this value; without: always and never
 #   canary-by-cookie   always and never
 #   canary-weight      so many in a hundred, or in canary-weight-total
 #
 # All else is the main Ingress's: what protects its path protects the canary too, and its annotations count. A client
-# that has a session (affinity.jq) stays where it is, unless affinity-canary-behavior is legacy. A canary without a main
-# Ingress, or without ready pods, gets nothing. So does one that asks for protection that the main Ingress has not.
+# that has a session (affinity.jq) stays where it is, unless affinity-canary-behavior is legacy. A canary gets no
+# requests without a main Ingress, without ready pods, or if it asks for a protection that the main Ingress has not.
 include "claims";
 include "quoting";
 
-# input: a claim / output: names of annotations that protect it, and for which it has not what $own has
+# input: the claim of a canary, with $set / output: names of what protects it and is not the same in the main one's $own
 #
 # The digest names ten protections at most: where there are ten, some may be missing, so all annotations are compared.
 # (limit-whitelist is another name of limit-allowlist.)
@@ -58,7 +58,7 @@ def with_canary($canaries; $context; has_pods):
   | annotations($context.options) as $own
   | ($canary | lacking($set; $own)) as $missing
   | (if .status or $canary.status or $missing != [] or $context.quarantined[$canary.ingress] then .
-     else .canary = ($canary | {ingress, service, port: .port.port, $set})
+     else .canary = ($canary | {ingress, service, port, $set})
      end),
     ( $canary
       | if .status then problem(.reason; .message)
@@ -69,7 +69,7 @@ def with_canary($canaries; $context; has_pods):
           annotation_refused(
             "the canary gets no requests with its header: canary-by-header-pattern may be an expression with at most three repetitions and groups, no repeated groups, and eight alternatives")
         elif $canary | has_pods | not then
-          problem("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port.port)")
+          problem("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port)")
         else empty
         end ),
     ( $canaries[1:][] | problem("CanaryTaken"; "\(place_name) has Ingress \($canary.ingress) for its canary") );
@@ -78,8 +78,8 @@ def with_canary($canaries; $context; has_pods):
 # output: the same without canaries; main claims have theirs in .canary
 def claims($context; has_pods):
   def place: [.host, .path, .pathType, own_namespace] | tojson;
-  def asks: .ingress and (.problem | not) and (.service or .status);
-  def is_canary: .ingress and (.problem | not) and annotations($context.options).canary;
+  def asks: .ingress and (.service or .status);
+  def is_canary: .ingress and annotations($context.options).canary;
   ([.[] | select(is_canary and asks)] | group_by(place) | map({(.[0] | place): .}) | add // {}) as $canaries
   | if any(.[]; is_canary) | not then .
     else
@@ -98,12 +98,11 @@ def claims($context; has_pods):
 # input:  [answered claim]
 # output: the same; a canary has an upstream of its own, of the same kind as that of its main claim
 #
-# But for what counts for the main claim alone: the address of its Service, and with "legacy" its sessions.
+# What counts for the main claim alone is left out: the address of its Service, and with "legacy" its sessions.
 def upstreams(answer):
   map(
     if .canary and .upstream then
-      . as $main
-      | ({service, port: .port.port, protocol} | answer.upstream | length) as $length
+      ({service, port, protocol} | answer.upstream | length) as $length
       | .upstream[$length:] as $kind
       | (.balance.address or (.balance.sticky and .canary.set["affinity-canary-behavior"] == "legacy")) as $alone
       | ({service: .canary.service, port: .canary.port, protocol} | answer
@@ -111,7 +110,7 @@ def upstreams(answer):
       | .also += [$answer + (if .balance and ($alone | not) then {balance} else {} end)]
       | .canary |= {ingress, set, upstream: $answer.upstream}
       | .canary.sessions =
-          (if .balance.sticky then $main.canary.set["affinity-canary-behavior"] // "sticky" else null end)
+          (if .balance.sticky then .canary.set["affinity-canary-behavior"] // "sticky" else null end)
     else del(.canary)
     end);
 
@@ -128,7 +127,7 @@ def weight:
 #
 # A location without annotations gets an empty set of them, so that the hook of locations is called for it.
 def model:
-  ([.upstreams[] | {(.name): true}] | add // {}) as $ready
+  ready as $ready
   | .servers |= map(
       .locations |= map(if .canary and (.upstream and $ready[.canary.upstream] | not) then del(.canary) else . end))
   | [.servers[].locations[] | select(.canary)] as $locations

@@ -28,9 +28,9 @@ def claims($context):
         problem("for host \(.host), those of Ingress \($first[place].ingress) count, which is older")
         else empty
         end ]
-  | owners($ENV.HOST_OWNERSHIP) as $owners
+  | owners($context) as $owners
   | map(
-      if .problem or .host == "" or ($first[place].set | not) then .
+      if .host == "" or ($first[place].set | not) then .
       else .ciphers = $first[place].set + {guest: (own_namespace != $owners[.host])}
       end);
 

@@ -42,7 +42,7 @@ def client($of; $host; $secrets):
 # output: {host: what counts for it, by the oldest Ingress of its owner that asks}
 #
 #   {authority, depth, ingress, options}, or if none of them has an authority, {closed: why, ingress}
-def firsts($owners; $quarantined):
+def deciding($owners; $quarantined):
   reduce (.[] | select((.asked.authority or .asked.closed) and own_namespace == $owners[.host])) as $claim ({};
     if .[$claim.host].authority or ($claim.asked.closed and .[$claim.host]) then .
     else .[$claim.host] = ($claim | .asked + {ingress, options})
@@ -52,20 +52,20 @@ def firsts($owners; $quarantined):
 # input:  [answered claim, the oldest Ingress first]
 # output: the same; .client says by which authority clients are verified
 def claims($context):
-  owners($ENV.HOST_OWNERSHIP) as $owners
+  owners($context) as $owners
   | map(
-      if .ingress == null or .problem then .
+      if .ingress == null then .
       elif any(annotations($context.options) | keys[]; startswith("auth-tls-")) then
         . as $claim
         | .asked = (annotations($context.options) | client($claim | own_namespace; $claim.host; $context.secrets))
       elif .status and any(.protections[]?; startswith("auth-tls-")) then .asked = {closed: "it is closed"}
       else .
       end)
-  | firsts($owners; $context.quarantined) as $firsts
+  | deciding($owners; $context.quarantined) as $deciding
   | map(
       .asked as $asked
       | del(.asked)
-      | $firsts[.host // ""] as $first
+      | $deciding[.host // ""] as $first
       | if $asked.closed then if .upstream then closed($asked.closed) else . end
         elif $asked.authority then
           if .upstream == null then .
@@ -75,7 +75,7 @@ def claims($context):
           else
             closed("host \(.host) belongs to namespace \($owners[.host]), and none of its Ingresses has clients verified by this authority")
           end
-        elif .ingress == null or .problem or $first == null
+        elif .ingress == null or $first == null
           or annotations($context.options)["auth-tls-verify-client"] == "off" then .
         elif $first.closed then
           if .upstream or .status then # for an error, a default backend could answer
@@ -122,7 +122,7 @@ def verifying($certificates):
   | (.authority | gsub("[^A-Za-z0-9]"; "_")) as $name
   | ($certificates | certificate_directives("${arg_\($name)}")),
     "    ssl_client_certificate \("\($keys)/\(.authority)" | string);",
-    (if .authority | has_revoked then "    ssl_crl \("\($keys)/\(.authority)" | string);" else empty end),
+    (if .authority | has_revocations then "    ssl_crl \("\($keys)/\(.authority)" | string);" else empty end),
     "    ssl_verify_client optional_no_ca; # the locations decide",
     "    ssl_verify_depth \(.depth);",
     "    ssl_session_cache off;",

@@ -44,8 +44,7 @@ def claims($context; answer):
             else
               .also += [$backend]
               | .fallback = {
-                  upstream: $backend.upstream, options, service: (.service // ""),
-                  port: (.port | if type == "object" then .port else . end)
+                  upstream: $backend.upstream, options, service: (.service // ""), port
                 }
             end
           else ., annotation_refused("default-backend: \($backend.message)")
@@ -73,19 +72,19 @@ def codes: [.["custom-http-errors"] // "" | scan("[0-9]+") | tonumber | select(.
 # Each takes nginx some 8 kB for its blocks of settings, so there are as few as possible.
 def error_locations:
   .backend as $backend
-  | def location($name; $code; directives):
+  | def error_location($name; $code; directives):
       "    location \("@errors.\($name)\($backend)" | string) { set $x_code \($code); "
       + directives
       + "rewrite ^ / break; proxy_pass \("http://" + $backend | string); }";
-    location(""; "$pod_status"; "proxy_method GET; proxy_set_body \"\"; "),
-    (.codes[] | location("\(.)."; .; ""));
+    error_location(""; "$pod_status"; "proxy_method GET; proxy_set_body \"\"; "),
+    (.codes[] | error_location("\(.)."; .; ""));
 
 # input: a location with .fallback / output: the same, served by its default backend if its own Service cannot
 def with_fallback($ready):
   if $ready[.fallback.upstream] | not then del(.fallback)
   elif .reason | IN("NoReadyEndpoints", "ServiceNotFound", "ServicePortNotFound") then
     .fallback as $fallback
-    | del(.status, .reason, .message, .protocol)
+    | del(.status, .reason, .message, .protocol, .canary)
     | .upstream = $fallback.upstream
     | .options = $fallback.options
     | .falls_back = true
@@ -117,14 +116,14 @@ def headers:
 
 # input: model / output: the same with default backends where they answer
 def model:
-  ([.upstreams[]? | {(.name): true}] | add // {}) as $ready
+  ready as $ready
   | .options |= map(if .["custom-http-errors"] then .other_errors = other_errors else . end)
   | .options as $options
   | .servers |= map(
       .locations |= map(if .fallback then with_fallback($ready) else . end)
       | .error_lines = [
           [ .locations[] | select(.upstream and .fallback)
-            | {backend: .fallback.upstream, codes: ($options[.options - 1] | codes)} | select(.codes != []) ]
+            | {backend: .fallback.upstream, codes: (annotations($options) | codes)} | select(.codes != []) ]
           | group_by(.backend)[]
           | (map(.codes) | add) as $all
           | {backend: .[0].backend, codes: [before_pods | select(IN($all[]))]}
@@ -150,36 +149,33 @@ def model:
     end;
 
 # input: a location / output: its directives
+#
+# Its error_page lines replace those of the http block (so that for auth-signin is repeated).
 def location:
-  if .fallback == null
-    and (.set | has("custom-http-errors")
-      and (has("default-backend") or .["disable-proxy-intercept-errors"] | not)) then
-    [.set | codes[] | select(. != 401) | tostring] as $codes
-    | if $codes == [] then ""
-      else
-        "\(kind)_intercept_errors on; error_page \($codes | join(" ")) =404 /nginx-says/$upstream_name; "
-        + .set.other_errors
-      end
-  elif .fallback == null then ""
-  else
-    (.ingress | split("/")) as [$namespace, $ingress]
-    | {$namespace, $ingress,
-       service: (.fallback.service | split("/")[1] // ""), port: "\(.fallback.port // "")"} as $told
-    | .fallback.upstream as $backend
-    | kind as $kind
-    | (.set | codes) as $codes
-    | (if .falls_back then "set $x_code 503; " else "" end)
-      + (if .falls_back or $codes != [] then
-           [told as $word | "set $its_\($word) \($told[$word] | string); "] | add
-         else ""
-         end)
-      + (if $codes == [] then ""
-         else
-           "recursive_error_pages on; "
-           + (if .set["disable-proxy-intercept-errors"] then "" else "\($kind)_intercept_errors on; " end)
-           + (if .set["auth-signin"] then "error_page 401 $sign_in; " else "" end)
-           + ([$codes[] | "error_page \(.) = @errors.\(if IN(before_pods) then "${own_\(.)}" else "" end)\($backend); "]
-              | add)
-           + .set.other_errors
-         end)
-  end;
+  .set as $set
+  | ($set | codes) as $codes
+  | (if $set["auth-signin"] then "error_page 401 $sign_in; " else "" end) as $sign_in
+  | (if $set["disable-proxy-intercept-errors"] then "" else "\(kind)_intercept_errors on; " end) as $intercept
+  | if .fallback then
+      (.ingress | split("/")) as [$namespace, $ingress]
+      | {$namespace, $ingress,
+         service: (.fallback.service | split("/")[1] // ""), port: "\(.fallback.port // "")"} as $told
+      | .fallback.upstream as $backend
+      | (if .falls_back then "set $x_code 503; " else "" end)
+        + (if .falls_back or $codes != [] then
+             [told as $word | "set $its_\($word) \($told[$word] | string); "] | add
+           else ""
+           end)
+        + (if $codes == [] then ""
+           else
+             "recursive_error_pages on; " + $intercept + $sign_in
+             + ([$codes[] | "error_page \(.) = @errors.\(if IN(before_pods) then "${own_\(.)}" else "" end)\($backend); "]
+                | add)
+             + $set.other_errors
+           end)
+    elif $codes - [401] == [] or $intercept == "" or ($set | has("default-backend")) then ""
+    else
+      $intercept + $sign_in
+      + "error_page \($codes - [401] | map(tostring) | join(" ")) =404 /nginx-says/$upstream_name; "
+      + $set.other_errors
+    end;

@@ -67,8 +67,9 @@ def keeps: .["auth-cache-key"] // null | . != null and cache_key != null;
 
 # input: {annotation: value} / output: directives of the question, so that its answers are kept; $host is the server's
 #
-# An answer counts again for one path of one Ingress, the same question, and a client that shows the same: a key
-# that is too short lets nobody in with the answer for somebody else. Between the parts of the whole key are line ends,
+# An answer counts again for one path of one Ingress, the same question, and a client with the same method, certificate,
+# Authorization and cookies, whatever auth-cache-key says. If the service decides by anything else, such as the URL or
+# another header, auth-cache-key must have it. Between the parts of the whole key are line ends,
 # which no header can have, and no URL before it is decoded; so what may be decoded comes last. (nginx compares the
 # whole key, not only its hash.) Answers with a Set-Cookie, or whose Cache-Control forbids it, are not kept, nor those
 # with a body of 1,000 bytes or more.
@@ -168,12 +169,14 @@ def most_names: 20;
 # input: {annotation: value} / output: [name in its auth-response-headers, in small letters]
 def response_headers: .["auth-response-headers"] // [] | map(ascii_downcase);
 
-# Headers that make a message, or that nginx itself tells the pod or a default backend (errors.jq), and no second time.
+# input:  the name of a header, in small letters
+# output: whether nginx says it itself: about the message, to the pod, or to a default backend (errors.jq). The pod must
+#         not get it twice.
 def not_from_a_service:
   IN("x-code", "x-format", "x-original-uri", "x-namespace", "x-ingress-name", "x-service-name", "x-service-port",
     "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive", "expect",
     "x-request-id", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto",
-    "cdn-loop");
+    "x-forwarded-prefix", "x-forwarded-scheme", "x-scheme", "cdn-loop");
 
 # input: {annotation: value} of the claim / output: why its auth-response-headers are not possible, or nothing
 #
@@ -229,7 +232,7 @@ def claims($context; answer; has_pods):
             | .,
               (select($target.upstream and ($target | has_pods | not))
               | {problem: {ingress, reason: "NoReadyEndpoints",
-                  message: "Service \($target.service), which auth-url asks, has no ready endpoint for port \($target.port.port)"}}),
+                  message: "Service \($target.service), which auth-url asks, has no ready endpoint for port \($target.port)"}}),
               (select(.asks and $set["auth-cache-key"] and ($set | keeps | not))
               | annotation_refused(
                   "auth-cache-key has no effect: of variables, it may have $cookie_ with a name, and $\(cache_variables | keys | join(", $"))"))
@@ -266,7 +269,7 @@ def who_is_asked($host; $locations; $upstreams; $options):
     else {wrong: "Service \(.service) has no ready endpoint"}
     end;
 
-# output: the names of headers that a client must not set, without those that `question` sets
+# output: the names of headers that a client must not set
 def dropped_headers: $dropped[0][];
 
 # output: what nginx tells the service; $verifies: whether some clients have certificates (client-certificates.jq has
@@ -385,14 +388,12 @@ def header_lines($trusting; $grpc; $logins):
     "    default \($before);",
     (map(.number) | unique[] | "    \(.) $answered_\($variable);"),
     "  }",
-    if $is_said then empty
-    else
-      "  proxy_set_header \($name) $passed_\($variable);",
-      if any(.[]; .number | IN($grpc[])) or ($is_password and any($logins[]; speaks_grpc)) then
-        "  grpc_set_header \($name) $passed_\($variable);"
-      else empty
-      end
-    end;
+    (if $is_said then empty else "  proxy_set_header \($name) $passed_\($variable);" end),
+    # (proxy-headers.conf has a line of each such name for gRPC, too, but not of this one.)
+    (if ($is_said and $variable != "x_goog_authenticated_user_id")
+       or (any(.[]; .number | IN($grpc[])) or ($is_password and any($logins[]; speaks_grpc)) | not) then empty
+     else "  grpc_set_header \($name) $\(if $is_said then "said" else "passed" end)_\($variable);"
+     end);
 
 # input:  an auth-signin with its parameter, {auth-signin, auth-signin-redirect-param}
 # output: the URL for the client, for nginx
@@ -467,8 +468,9 @@ def sign_in_lines:
 # takes the first of $auth_cookies_1 into $auth_cookie_1, and leaves the others for the next, as $auth_cookies_2. (A
 # comma in a date, as in Expires, has no "name=" behind it.)
 def http_lines($trusting; $grpc; $logins):
-  def cookie($from; $number):
-    "  map \($from) $auth_cookie_\($number) { \"~^(?<one_cookie>.+?), [^ ;,=]+=\" $one_cookie; default \($from); }",
+  def cookie($number):
+    "$auth_cookies_\($number)" as $from
+    | "  map \($from) $auth_cookie_\($number) { \"~^(?<one_cookie>.+?), [^ ;,=]+=\" $one_cookie; default \($from); }",
     "  map \($from) $auth_cookies_\($number + 1) { \"~^.+?, (?<other_cookies>[^ ;,=]+=.*)$\" $other_cookies; }",
     "  add_header Set-Cookie $auth_cookie_\($number) always;";
   "  # external authentication",
@@ -483,8 +485,7 @@ def http_lines($trusting; $grpc; $logins):
   "    default \"You are not let in, because the authentication service gave no answer that says so: it ended with status $auth_status.\\n\";",
   "  }",
   "  map \"$auth_always $status\" $auth_cookies_1 { \"~^(1 .*| (20[0146]|30[123478]))$\" $auth_cookies; }",
-  cookie("$auth_cookies_1"; 1), cookie("$auth_cookies_2"; 2),
-  cookie("$auth_cookies_3"; 3), cookie("$auth_cookies_4"; 4),
+  (range(1; 5) as $number | cookie($number)),
   (if any(.[][1]; keeps) then
      "  proxy_cache_path \("\($ENV.STATE_DIR)/scratch/nginx/auth" | string) keys_zone=auth_answers_256k:256k max_size=16m inactive=1d use_temp_path=off;",
      "  map \"$upstream_status $upstream_http_content_length\" $is_long_answer { default 1; \"~204 $\" \"\"; \"~ [0-9]{1,3}$\" \"\"; }",
@@ -503,7 +504,7 @@ def asked_headers:
 # input: model / output: the same with all of that
 def model:
   . as {$options}
-  | ([.upstreams[] | {(.name): true}] | add // {}) as $upstreams
+  | ready as $upstreams
   | ([.servers[] | {(.host): (.locations | by_path)}] | add // {}) as $locations
   | any(.servers[].locations[]; .client and .upstream) as $verifies
   | [question_header($verifies)] as $header
@@ -525,7 +526,7 @@ def model:
 # input: a location / output: its directives
 def location:
   if .set["auth-url"] and .upstream and (.who | not) then
-    "return 500 \("\(not_available(.nobody // "auth-url asks nobody")): path \(.path) of Ingress \(.ingress)." | string[:-1])\\n\"; "
+    "return 500 \"\("\(not_available(.nobody // "auth-url asks nobody")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\"; "
   elif .who then
     "set $asks \(.options); "
     + (if .set | keeps then "set $asks_for \("\(.pathType) \(.path | @uri)" | string); " else "" end)

@@ -60,7 +60,7 @@ def with_mirror($set; $context; $addresses; answer; has_pods):
           if $answer | has_pods then empty
           else
             problem("NoReadyEndpoints";
-              "Service \($answer.service) has no ready endpoint for port \($answer.port.port)")
+              "Service \($answer.service) has no ready endpoint for port \($answer.port)")
           end
         else ., problem($answer.reason; $answer.message)
         end
@@ -115,7 +115,7 @@ def header_lines:
 # input:  model
 # output: the same with these locations, and the number of its own in each .mirror; without those that have no ready pod
 def model:
-  ([.upstreams[] | {(.name): true}] | add // {}) as $ready
+  ready as $ready
   | .servers |= map(
       .locations |= map(if .mirror and (.upstream and $ready[.mirror.upstream] | not) then del(.mirror) else . end))
   | ([.servers[].locations[].mirror | values] | unique | to_entries

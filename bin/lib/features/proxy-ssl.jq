@@ -37,7 +37,7 @@ def claims($context):
   map(
     if .options and .upstream then
       .options as $number
-      | $context.options[$number - 1] as $set
+      | annotations($context.options) as $set
       | if any($set | keys[]; startswith("proxy-ssl-")) | not then .
         else
           own_namespace as $of
@@ -74,7 +74,7 @@ def location:
     | def file: "\($ENV.STATE_DIR)/keys/\(.)" | string;
       [ (.tls.authority // empty
          | "trusted_certificate \(file)",
-           (select(has_revoked) | "crl \(file)"),
+           (select(has_revocations) | "crl \(file)"),
            "verify on",
            "verify_depth \($set["proxy-ssl-verify-depth"] // 1)"),
         (.tls.certificate // empty | "certificate \(file)", "certificate_key \(file)"),

@@ -40,7 +40,7 @@ def possible_rates($zones):
 
 # input: [answered claim, the oldest Ingress first] / output: {"namespace": name of the zone for limit-connections, ...}
 def connection_zones($options):
-  reduce (.[] | select(.options and ($options[.options - 1]["limit-connections"] // 0) > 0) | own_namespace) as $of ({};
+  reduce (.[] | select((annotations($options)["limit-connections"] // 0) > 0) | own_namespace) as $of ({};
     if .[$of] then .
     elif length < most_own_zones then .[$of] = "connections_\($of)_\(own_zone_size)"
     else .[$of] = "connections_\(zone_size)"

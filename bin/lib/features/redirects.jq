@@ -28,7 +28,7 @@ def within_most($paths):
 # input: {annotation: value} / output: whether the client of a path may be sent elsewhere before a pod is asked
 #
 # Not where only some clients get in: without a Service, those features are not there to tell who does.
-def redirects:
+def moves_without_pod:
   (.["permanent-redirect"] or .["temporal-redirect"] or .["app-root"])
   and all(keys[]; test("^(auth-|allowlist-|denylist-|limit-)") | not);
 
@@ -39,14 +39,14 @@ def redirects:
 def claims($context):
   def set: annotations($context.options);
   . as $all
-  | ([.[] | {(.host): true}] | add // {}) as $taken
+  | ([.[], $context.shut[] | {(.host): true}] | add // {}) as $taken
   | (reduce ($all[] | select(.ingress)) as $claim ({}; .["\($claim | own_namespace)/\($claim.host)"] += 1)) as $paths
   | ([ $all | to_entries[] | .key as $number | .value | select(.options)
        | . as $claim
        | (set | aliases)
        | {alias: ., host: $claim.host,
           namespace: ($claim | own_namespace), ingress: $claim.ingress, $number} ]
-     | group_by(.alias) | map(select($taken[.[0].alias] | not)[0]) | sort_by(.number)
+     | group_by(.alias) | map(.[0] | select($taken[.alias] | not)) | sort_by(.number)
      | within_most($paths)) as {$aliases, $beyond}
   | (reduce $aliases[] as $it ({}; .["\($it.namespace)/\($it.host)"] += [$it.alias])) as $aliases_of
   | ([$aliases[] | {(.alias): true}] | add // {}) as $is_alias
@@ -54,7 +54,7 @@ def claims($context):
        | select(($taken[.host] or $is_alias[.host]) | not) ]
      | group_by(.host) | map(.[0])) as $moved
   # what is not served, because the host is not shared with its namespace, is in nobody's way
-  | owners($ENV.HOST_OWNERSHIP) as $owners
+  | (map(select(set.canary | not)) | owners($context)) as $owners # a canary has no host
   | ([.[] | select(.share and own_namespace == $owners[.host]) | {(.host): true}] | add // {}) as $is_shared
   | ([.[] | select(.path == "/" and .pathType != "Default")
        | select($ENV.HOST_OWNERSHIP == "shared" or .host == "" or own_namespace == $owners[.host]
@@ -65,12 +65,12 @@ def claims($context):
        | select(all($roots[.host][]?;
            .pathType == "Prefix" and .ingress != $claim.ingress and own_namespace == ($claim | own_namespace))) ]
      | unique_by(.host)) as $rooted
-  | ($all | map(if .options and (set | redirects) then .moves = .options else . end)) as $all
+  | ($all | map(if .options and (set | moves_without_pod) then .moves = .options else . end)) as $all
   | $all
-    + [ $all[] | select(.ingress) | . as $claim | $aliases_of["\(own_namespace)/\(.host)"][]? | $claim + {host: .} ]
-    + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix"} ]
+    + [ $all[] | select(.ingress) | . as $claim | $aliases_of["\(own_namespace)/\(.host)"][]? | $claim + {host: ., alias: true} ]
+    + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix", alias: true} ]
     + [ $rooted[] | {ingress, created, options, host, path: "/", pathType: "Exact"}
-        | ., (.host = ($aliases_of["\(own_namespace)/\(.host)"][]?)) ]
+        | ., . + {host: $aliases_of["\(own_namespace)/\(.host)"][]?, alias: true} ]
     + [ $beyond | keys[] | {problem: {ingress: ., reason: "LimitExceeded",
         message: "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths"}} ];
 
@@ -93,11 +93,11 @@ def location:
          "if ($client_scheme = http) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)$request_uri; } "
        else "" end);
 
-# input: model / output: the same with the redirects of locations that no pod serves
+# input: model / output: the same with the redirects of locations that no pod serves, unless clients need a certificate
 def model:
   .options as $options
   | .servers |= map(.locations |= map(
-      if .moves and (.reason | IN("NoReadyEndpoints", "ServiceNotFound",
+      if .moves and .client == null and (.reason | IN("NoReadyEndpoints", "ServiceNotFound",
           "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed")) then
         .directives = (.directives // "") + ({set: $options[.moves - 1]} + . | location)
       else . end));

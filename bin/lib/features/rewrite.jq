@@ -41,7 +41,7 @@ def with_head($guests):
 # input:  [answered claim, the oldest Ingress first]
 # output: the same, with .guest for the expressions of those who do not own the host
 def claims($context):
-  owners($ENV.HOST_OWNERSHIP) as $owners
+  owners($context) as $owners
   | map(
       if .pathType == "RegularExpression" and (.host == "" or own_namespace != $owners[.host]) then .guest = true
       else .
@@ -53,8 +53,8 @@ def claims($context):
 # Where the target begins with a group ($1), the slash at the beginning of the path may be in the group, or not: so one
 # is put before it, and of two, the first is taken away.
 def with_rewrite($options):
-  ($options[(.options // 0) - 1]["rewrite-target"]? // null) as $target
-  | if .options and $target and $target != .path and (.pathType | IN("RegularExpression", "Exact")) then
+  annotations($options)["rewrite-target"] as $target
+  | if $target and $target != .path and (.pathType | IN("RegularExpression", "Exact")) then
       .rewrite = "rewrite \"\(if .pathType == "Exact" then "" else "(?i)" end)\(pattern)\" "
         + if $target | startswith("/") then "\"\($target)\" break; "
           else "\"/\($target)\"; rewrite \"(?s)^/(/.*)\" \"$1\" break; break; "
