@@ -49,13 +49,16 @@ def pass_on:
 #         hold what not everybody should read, such as a password.
 def told: if .reason == "ProtectionNotAvailable" then (.message | split(": ")[0]) + " (its Events say why)" else .message end;
 
+# input: such a location / output: that as a sentence, for a quoted nginx string
+def sentence: "\(told | split("\"") | join("'")): path \(.path) of Ingress \(.ingress)." | harmless;
+
 # input: a location / output: the directives that answer
 def answer:
   if .ingress then "set $ingress \(.ingress | string); " else "" end
   + (.directives // "")
   + if .redirect then "if ($client_scheme = http) { return 308 https://$host$moved_uri; } " else "" end
   + if .upstream then (.rewrite // "") + pass_on
-    elif .status then "return \(.status) \"\("\(told | split("\"") | join("'")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\";"
+    elif .status then "return \(.status) \"\(sentence)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"
     end;
 
@@ -85,8 +88,8 @@ def server_name($others):
 
 # input: a server / output: its block; $tls are the directives for TLS
 #
-# Only the default server has these directives: nginx uses its settings for each handshake, and needs the memory for
-# them only once then.
+# Only the default server has the directives for TLS: nginx takes them from there at each handshake, and needs the
+# memory for them once.
 def server_block($tls):
   ((if $ENV.PROXY_PROTOCOL == "on" then " proxy_protocol" else "" end) + (if .host == "" then " default_server" else "" end)) as $options
   | (.locations | map(select(.pathType == "Exact") | {(.path): true}) | add // {}) as $exact

@@ -1,7 +1,7 @@
 # What each namespace owes for its changes: for hold-back.jq and charges.jq. $now is a time in whole seconds.
 #
 # Each change of a namespace that goes live costs it 5 s, which it owes from then on; time pays them off. While it owes
-# too much, its lines stay as they are live, but for one change every 5 s. So a namespace may change something every
+# too much, its lines stay as they are live, except for one change every 5 s. So a namespace may change something every
 # 5 s for ever, and 40 times at once now and then.
 #
 #   ACCOUNT  {paid: when it will owe nothing, changed: when its last change went live, held: since when changes wait}

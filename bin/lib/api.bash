@@ -5,6 +5,9 @@
 # What is understood of HTTP: a status line, headers, and a body that ends with the connection
 # (RFC 1945, HTTP/1.0).
 #
+# At a first reading, look at is_whole_head: which list is believed. The rest asks without starting a kubectl each time,
+# and within a bounded time.
+#
 # shellcheck shell=bash
 
 # The lists that decide the routing. Of the namespaces, only those that are being deleted are
@@ -75,12 +78,12 @@ read_path() { # PATH
 # Sets answer: a file descriptor to read the answer's body from. If the API server refuses, it ends with a sentence.
 open_answer() { # PATH
   local body=''
-  reader='' status=''
+  reader='' status_line=''
   if [[ -n $use_proxy ]] && ask_proxy "$1"; then
     answer=$proxy
   else
     # The body ends with the connection.
-    [[ $status != *' 40'[34]' '* ]] || IFS= read -r -d '' -t "$READ_SECONDS" body <&"$proxy" || true
+    [[ $status_line != *' 40'[34]' '* ]] || IFS= read -r -d '' -t "$READ_SECONDS" body <&"$proxy" || true
     tell_refusal "$body"
     ask_kubectl "$1"
   fi
@@ -109,10 +112,10 @@ rest_of_answer() {
 
 # Sends the request to the proxy, and reads the header of the answer: what follows, to the end of the connection, is the
 # body (RFC 1945, HTTP/1.0).
-# Sets status to the first line; fails unless that says 200.
+# Sets status_line to the first line; fails unless that says 200.
 ask_proxy() { # PATH
-  status=''
-  send_request "$1" && read_header && [[ $status == *' 200 '* ]]
+  status_line=''
+  send_request "$1" && read_header && [[ $status_line == *' 200 '* ]]
 }
 
 # Connects to the proxy (in bash, a path can be a connection): sets proxy to the file descriptor. Fails without a word
@@ -141,7 +144,7 @@ read_header() {
       fi
     fi
     ((failure == 0)) || return
-    status=${status:-${line%$'\r'}}
+    status_line=${status_line:-${line%$'\r'}}
   done
 }
 
@@ -201,6 +204,7 @@ is_whole_head() { # KIND HEAD
   [[ $2 =~ $whole && $2 != *'"continue":"'[!\"]* ]]
 }
 
+# Like die, but without time and program: read_lists and digest_lists put "cannot read NAME: " before the sentence.
 fail() { # SENTENCE
   printf '%s\n' "${1//[^[:print:]]/?}" >&2
   exit 1
@@ -216,6 +220,14 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
 }
 
 # --- several lists at the same time, for fetch: folder and failed are its variables
+
+# With WATCH_NAMESPACE, lists that are in no namespace are not read: they count as empty.
+pretend_empty() {
+  local name
+  for name in ingressclasses namespaces; do
+    [[ -v lists[$name] ]] || echo ']}' >"$folder/new/$name"
+  done
+}
 
 # Reads lists into files of the folder. If one cannot be read, the program ends, with a sentence for each such list.
 # Another process reads, and this one bounds its time. (With `read -t`, one process would do, but four system calls for
@@ -280,27 +292,27 @@ tell_results() {
   printf '%s' "$results"
 }
 
-# Reads the first 16 KiB of an answer. Sets status to its first line ("" if it has no whole header), body to what
+# Reads the first 16 KiB of an answer. Sets status_line to its first line ("" if it has no whole header), body to what
 # follows the header, and is_all to yes if the answer ends there.
 read_beginning() { # [CONNECTION]
   local text='' LC_ALL=C
-  proxy=$1 status='' body='' is_all=''
+  proxy=$1 status_line='' body='' is_all=''
   [[ -n $proxy ]] || return 0
   IFS= read -r -N 16384 text <&"$proxy" || is_all=yes # it may have been reset
   [[ $text == *$'\r\n\r\n'* ]] || return 0
-  status=${text%%$'\r\n'*} body=${text#*$'\r\n\r\n'}
+  status_line=${text%%$'\r\n'*} body=${text#*$'\r\n\r\n'}
 } 2>/dev/null
 
 # Writes the items to their file if all of the list has been read. Fails if it is longer, or not as it should be.
 take_short_list() { # NAME
-  [[ -n $is_all && $status == *' 200 '* ]] && is_whole_head "${kinds[$1]}List" "${body%%'['*}" &&
+  [[ -n $is_all && $status_line == *' 200 '* ]] && is_whole_head "${kinds[$1]}List" "${body%%'['*}" &&
     printf '%s' "${body#*'['}" >"$folder/new/$1"
 } 2>/dev/null
 
 # Runs in a process of its own. Prints the items: what has been read of them, then the rest. If the proxy has no such
 # list, a kubectl is asked.
 take_list() { # NAME
-  if [[ $status == *' 200 '* ]]; then
+  if [[ $status_line == *' 200 '* ]]; then
     check_head "${kinds[$1]}List" "${body%%'['*}"
     printf '%s' "${body#*'['}"
     exec cat <&"$proxy"
@@ -320,4 +332,4 @@ names_secret='"(secretName|auth-secret|auth-tls-secret|proxy-ssl-secret)":"'
 names_config_map='"(custom-headers|auth-proxy-set-headers)":"'
 define_lists
 has_limit=''
-use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' answer='' reader='' status='' body='' is_all=''
+use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' answer='' reader='' status_line='' body='' is_all=''

@@ -2,10 +2,12 @@
 #
 # input:  the items of an EndpointSliceList, one on each line (jq -n -R)
 # args:   $namespace, $pod: this pod
-# output: a line for each, {} if it belongs to no Service, else {slice: "namespace/name", service: "namespace/name",
-#         ports: {"name of a port": number}, ready: [address], ending: [address]}; IPv6 addresses in brackets, as in a
-#         URL; with of_controllers: true if they are the controller's own (reachable.jq);
-#         or {slice, service, fqdn: true} for one that has names instead of addresses
+# output: a line for each:
+#   {}                             it belongs to no Service
+#   {slice, service, fqdn: true}   it has names instead of addresses
+#   {slice: "namespace/name", service: "namespace/name", ports: {"name of a port": number}, ready: [address],
+#    ending: [address]}            IPv6 addresses in brackets, as in a URL;
+#                                  of_controllers: true if they are the controller's own (reachable.jq)
 # (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
 include "reachable"; # of_controllers
 include "items"; # key, each_item

@@ -17,8 +17,8 @@ def most_told: 10; # Ingresses of a namespace that are told
 # input: [line] / output: {"namespace": [line of it], ...}
 def by_namespace: map(select(namespace)) | group_by(namespace) | map({(.[0] | namespace): .}) | add // {};
 
-# The order of fetch, but for problems and Ingresses that are not ours, which come last: what is compared is in one
-# order, and so is what goes live.
+# The order of fetch, except that problems and Ingresses that are not ours come last: what is compared is in one order,
+# and so is what goes live.
 def in_order:
   sort_by(if .terminating then [0, .terminating]
           elif .slice then [2, .slice]

@@ -36,7 +36,7 @@ include "ownership"; # the same
 include "items"; # key, read_item, each_item
 include "allow"; # only_hosts, is_name, path_refusal, quoted
 
-# --- claims, and problems among them: of a refused host a problem, of a refused path that and a claim of type Refused
+# --- claims, and problems among them: a refused host gives a problem; a refused path that, and a claim of type Refused
 
 # output: why a part of an Ingress is not served as it says
 def problem($reason; $message): {problem: {$reason, $message}};
@@ -132,12 +132,12 @@ def digest($limits):
     } + if $asked.uses then {uses: $asked.uses} else {} end;
 
 [$classes | split("\n")[] | select(. != "") | read_item | .object | values] as $all
-| our_classes($all; $class; $controller) as $ours
+| our_classes($all; $class; $controller) as $our_classes
 | default_is_ours($all; $controller) as $default
 | ($limits | limits) as $limits
 | each_item("Ingress";
-    if is_ours($ours; $default) | not then {}
+    if is_ours($our_classes; $default) | not then {}
     elif (.metadata.namespace | is_name) and (.metadata.name | is_name) then digest($limits)
-      else # the API server sees to it that names are names; nginx.conf has them, so that is not relied on
+      else # the API server checks names already; but they go into nginx.conf, so they are checked again
         problem("NameRefused"; "the Ingress with namespace \(.metadata.namespace | quoted) and name \(.metadata.name | quoted) is not served")
       end)

@@ -36,7 +36,7 @@ only_new_items() { # NAME COMMAND... <ITEMS
 # nothing waits, and of other lists nothing ever does: no item has so many bytes.
 find_known() { # <ITEMS
   local large=1000000000
-  if [[ $name == ingresses && -e $folder/read/ingresses.digest ]]; then large=$large_bytes; fi
+  if [[ $name == ingresses && -e $folder/digested/ingresses.digest ]]; then large=$large_bytes; fi
   [[ -e $late/known ]] || : >"$late/known"
   : >"$list/new-items"
   : >"$list/new-digests"
@@ -91,12 +91,13 @@ let_large_ones_wait() { # COMMAND...
     FILENAME != "-" { if (match($0, /^[{]"ingress":"[^"]*"/)) before[substr($0, 13, RLENGTH - 13)] = $0; next }
     { getline item <items }
     $0 == "late" { $0 = "late\t" before[value("namespace") "/" value("name")] }
-    { print }' "$folder/read/ingresses.digest" - <"$list/found" >"$list/found.new"
+    { print }' "$folder/digested/ingresses.digest" - <"$list/found" >"$list/found.new"
   mv -T "$list/found.new" "$list/found"
 }
 
 # One at a time: what is new meanwhile gets the next turn. (When know_classes removes the folder, what is written here
-# is gone as well. Without "waiting", jq is none that the loop has prepared.)
+# is gone as well. With `waiting` empty, jq is none of those that the loop
+# has prepared.)
 digest_late() { # COMMAND...
   local status=0 waiting=''
   cd "$late"
@@ -133,7 +134,7 @@ take_late_digests() { # FOLDER
   else
     return 0
   fi
-  : >"$1/read/ingresses"
+  : >"$1/digested/ingresses"
   [[ -z $said ]] || log "cannot digest a large Ingress: $said"
 }
 
@@ -142,6 +143,15 @@ take_late_digests() { # FOLDER
 forget_items() {
   : >"$list/digests"
   : >"$list/items"
+}
+
+# Keeps the IngressClasses for the digest of the Ingresses. (If this pass fails and they change back, they would seem
+# unchanged, but "classes" has what they were meanwhile: so they count as not read.)
+note_classes() {
+  local classes
+  rm -f "$folder/digested/ingressclasses"
+  classes=$(split_items ingressclasses) || exit # it has said why
+  write_if_new "$folder/classes" "$classes"
 }
 
 # A digest also depends on the IngressClasses: what is known counts while these are as they were.

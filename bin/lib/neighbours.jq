@@ -1,4 +1,4 @@
-# The pods of all namespaces but for those that cause reloads all the time.
+# The pods of all namespaces except those that cause reloads all the time.
 #
 # input:  a routing model
 # args:   $accounts: what hold-back.jq prints of the namespaces that owe something; $now: the time, as there

@@ -18,14 +18,14 @@ note_wanted_secrets() {
 # The disk is full. If the Ingresses become again what they were, they have to be digested all the same: so they do not
 # count as read.
 digest_again() {
-  rm -f "$folder/read/ingresses"
+  rm -f "$folder/digested/ingresses"
   die 1 "cannot note whether an Ingress names a Secret; is $STATE_DIR full?"
 }
 
 digest_secrets() {
   local now edition='' listed='' valid_until='' unread=0 names_are_new=''
   if [[ ! -s $folder/wanted-secrets && -z $DEFAULT_TLS_SECRET ]]; then
-    : >"$folder/read/secrets.digest"
+    : >"$folder/digested/secrets.digest"
     return
   fi
   take_time
@@ -50,7 +50,7 @@ list_secrets() {
   print_list "$time" >"$folder/secret-list" || die 1 'cannot list the Secrets and ConfigMaps: jq says above why'
   read -r unread valid_until <"$folder/secret-list"
   tail -n +2 "$folder/secret-list" >"$folder/new/secrets.digest"
-  mv -t "$folder/read" "$folder/new/secrets.digest"
+  mv -t "$folder/digested" "$folder/new/secrets.digest"
   printf '%s\n' "${edition:-none} $unread $valid_until" >"$folder/listed"
 }
 
@@ -59,7 +59,7 @@ print_list() { # TIME
   [[ -n $edition ]] || found=/dev/null facts=/dev/null
   jq -n -R -r -c -L "$bin/lib" -f "$bin/lib/secrets.jq" "$found" \
     --arg print list --arg now "$1" --arg asked '' --argjson began 0 \
-    --rawfile claims "$folder/read/ingresses.digest" --arg default "$DEFAULT_TLS_SECRET" \
+    --rawfile claims "$folder/digested/ingresses.digest" --arg default "$DEFAULT_TLS_SECRET" \
     --arg namespace "$WATCH_NAMESPACE" \
     --rawfile found /dev/null --rawfile times /dev/null --slurpfile facts "$facts" \
     --rawfile files <(printf '%s\n' "${files[@]##*/}")
@@ -104,7 +104,7 @@ patience() {
 # Secret has been read. Status 3: another one is at it.
 run_certificates() {
   local said status=0
-  said=$(nice -n 5 "$bin/certificates" "$folder/read/ingresses.digest" 2>&1) || status=$?
+  said=$(nice -n 5 "$bin/certificates" "$folder/digested/ingresses.digest" 2>&1) || status=$?
   if ((status == 0)); then said=''; fi
   if ((status != 3)); then
     printf '%s' "$said" >"$folder/error/secrets.new"

@@ -169,12 +169,12 @@ nobody_digests() {
   "$bin/fetch" "$dir/known" | cmp - "$dir/first"
   wait_for 10 test -e "$dir/has-read"
   take_late_digests "$dir/known"
-  test -s "$dir/known/read/ingresses" # nothing has come of it yet
+  test -s "$dir/known/digested/ingresses" # nothing has come of it yet
   pkill -KILL -f "bin/fetch $dir/known"
   rm "$dir/held"
   wait_for 10 flock -n "$dir/known/known/ingresses/late/lock" true
   take_late_digests "$dir/known"
-  test ! -s "$dir/known/read/ingresses" # so that the next pass begins again
+  test ! -s "$dir/known/digested/ingresses" # so that the next pass begins again
   rm "$dir/has-read"
   : >"$dir/held"
   "$bin/fetch" "$dir/known" | cmp - "$dir/first"

@@ -126,9 +126,9 @@ cuts() { # BYTES NEAR RANDOM
   folder=$dir/lists
   export DEFAULT_TLS_SECRET=demo/s0 # so that Secrets are read
   (fetch "$folder") >"$dir/whole"
-  sha256sum "$folder"/read/*.digest >"$dir/digests"
+  sha256sum "$folder"/digested/*.digest >"$dir/digests"
   for name in ingresses ingressclasses namespaces services endpointslices secrets; do
-    cp "$folder"/read/* "$folder/new"
+    cp "$folder"/digested/* "$folder/new"
     cp "$answers/$name" "$dir/list"
     bytes=$(($(wc -c <"$dir/list") - 1)) # all but the end of the line
     while read -r at; do
