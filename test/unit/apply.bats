@@ -203,3 +203,16 @@ ROWS
   CLICOLOR_FORCE=1 NO_COLOR=1 run apply rules
   refute_contains "$output" $'\e['
 }
+
+@test "a worker that serves a neighbour is known for it, also if another of its connections ends just then" {
+  cat >"$dir/find" <<'END'
+#!/bin/bash
+/usr/bin/find "$@"
+exit 1
+END
+  chmod +x "$dir/find"
+  exec 5<>/dev/udp/127.0.0.1/9
+  PATH=$dir:$PATH run bash -euo pipefail -c 'source "$1/lib/drain.bash" && sockets=("$(readlink /proc/$2/fd/5)") && serves_neighbours "$2"' _ "$bin" "$$"
+  exec 5>&-
+  assert_equal 0 "$status"
+}

@@ -90,9 +90,16 @@ has_other_line() { # NAMESPACE/NAME LINE
 1 GET /api/v1/namespaces/demo/secrets/missing
 3 GET /api/v1/namespaces/demo/secrets/opaque
 3 GET /api/v1/secrets?fieldSelector=type=kubernetes.io/tls" "$(<"$dir/asked")"
+  local when
+  for when in 0 999999999; do
+    sed -i "s/^[0-9]*/$when/" "$STATE_DIR/keys/times" # as if that had been long ago; or before the machine started again
+    : >"$dir/api.access"
+    fetch_all >/dev/null
+    assert_contains "$(<"$dir/api.access")" 'GET /api/v1/namespaces/demo/secrets/missing'
+  done
   add_pair demo/missing c.example
   make_opaque demo/missing
-  sed -i 's/^[0-9]*/0/' "$STATE_DIR/keys/times" # as if that had been long ago
+  sed -i 's/^[0-9]*/0/' "$STATE_DIR/keys/times"
   fetch_all >"$dir/snapshot"
   assert_equal 3 "$(grep -c '"file":' "$dir/snapshot")"
 }
