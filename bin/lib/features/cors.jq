@@ -2,11 +2,12 @@
 # may use what a path answers (https://fetch.spec.whatwg.org/#http-cors-protocol). Their preflight requests are answered
 # here: 204.
 #
-# The headers are set at http level, from variables that a location sets when the origin is allowed: a location with an
-# add_header of its own would lose Strict-Transport-Security. What the pod says about it is dropped, since browsers take
-# only one. One map says for every list which origins are in it:
+# Everything stands once, at http level: a location only says by $cors which policy it has, the number of all its cors-*
+# annotations together. (With an add_header of its own, it would lose Strict-Transport-Security; and a proxy_hide_header
+# of its own costs nginx a table of headers.) What the pod says about it is dropped, since browsers take only one; where
+# there is no policy, it is put back. One map says for every list which origins are in it:
 #
-#   map "$origins $http_origin" $allowed_origin {            $origins: the number of the location's list
+#   map "$origins $http_origin" $allowed_origin {            $origins: the number of the policy's list
 #     "1 https://a.example" $http_origin;
 #     "2 https://b.example" $http_origin;
 #   }
@@ -33,14 +34,37 @@ def origins:
       end
   end;
 
-# input: [[origin]] / output: the http block's lines; each list's number stands before its origins
-def lines:
-  def entries(which):
-    to_entries[]
-    | .key as $key
-    | .value[]
-    | select(contains("*") == which)
-    | "    \("\($key + 1) \(.)" | string) $http_origin;";
+# input: {annotation: value} / output: {origins, and what follows Access-Control- in the names of the other headers: its
+#         value}; null without CORS
+def policy:
+  origins as $origins
+  | if $origins == null then null
+    else
+      {$origins,
+       "Allow-Methods": (.["cors-allow-methods"] // "GET, PUT, POST, DELETE, PATCH, OPTIONS"),
+       "Allow-Headers": (.["cors-allow-headers"] // "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range,Authorization"),
+       "Allow-Credentials": (if .["cors-allow-credentials"] == false then "" else "true" end),
+       "Expose-Headers": (.["cors-expose-headers"] // ""),
+       "Max-Age": "\(.["cors-max-age"] // 1728000)"}
+    end;
+
+# input: [{key: number, value: policy}] / output: lines of the http block: which origin is let in, $cors_origin
+def origin_lines:
+  ([.[].value.origins | select(. != ["*"])] | unique) as $lists
+  | ($lists | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
+  | def entries(which):
+      $lists | to_entries[]
+      | .key as $key
+      | .value[]
+      | select(contains("*") == which)
+      | "    \("\($key + 1) \(.)" | string) $http_origin;";
+  "  map $cors $origins {",
+  (.[] | select(.value.origins != ["*"]) | "    \(.key) \($numbers[.value.origins | tojson]);"),
+  "  }",
+  "  map $cors $cors_origin {",
+  "    default $allowed_origin;",
+  (.[] | select(.value.origins == ["*"]) | "    \(.key) \"*\";"),
+  "  }",
   "  map \"$origins $http_origin\" $allowed_origin {",
   "    default $allowed_subdomain;",
   entries(false),
@@ -51,51 +75,56 @@ def lines:
   "  }",
   "  map $http_origin $origin_with_wildcard {",
   "    \"~*^(?<origin_scheme>[a-z]+://)[a-z0-9-]+(?<origin_parent>[.].+)$\" \"$origin_scheme*$origin_parent\";",
+  "  }";
+
+# input: the same / output: lines of the http block: the headers
+#
+# $cors_answer is the number of the policy, "" where the origin is not let in, and "pod" where there is no policy.
+def header_lines:
+  "  map $cors_origin $policy_in_force {",
+  "    \"\" \"\";",
+  "    default $cors;",
+  "  }",
+  "  map $cors $cors_answer {",
+  "    \"\" pod;",
+  "    default $policy_in_force;",
+  "  }",
+  "  map \"$policy_in_force $request_method\" $is_preflight {",
+  "    \"~^[0-9]+ OPTIONS$\" 1;",
   "  }",
   "  map $origins $cors_vary {",
   "    default Origin;",
   "    \"\" \"\";",
   "  }",
-  "  add_header Access-Control-Allow-Origin $cors_origin always;",
-  "  add_header Access-Control-Allow-Credentials $cors_credentials always;",
-  "  add_header Access-Control-Allow-Methods $cors_methods always;",
-  "  add_header Access-Control-Allow-Headers $cors_headers always;",
-  "  add_header Access-Control-Expose-Headers $cors_exposed always;",
-  "  add_header Access-Control-Max-Age $cors_max_age always;",
+  ( ("Allow-Origin", "Allow-Credentials", "Allow-Methods", "Allow-Headers", "Expose-Headers", "Max-Age") as $name
+    | ($name | ascii_downcase | gsub("-"; "_")) as $variable
+    | "  map $cors_answer $cors_\($variable) {",
+      "    pod $upstream_http_access_control_\($variable);",
+      (if $name == "Allow-Origin" then "    default $cors_origin;"
+       else .[] | "    \(.key) \(.value[$name] | string);"
+       end),
+      "  }",
+      "  proxy_hide_header Access-Control-\($name);",
+      "  grpc_hide_header Access-Control-\($name);",
+      "  add_header Access-Control-\($name) $cors_\($variable) always;" ),
   "  add_header Vary $cors_vary always; # a cache must not give one origin the answer for another",
   "";
 
-# input: {annotation: value} / output: the directives of a location; $kind is proxy or grpc
-def directives($kind):
-  ( "set $cors_methods \(.["cors-allow-methods"] // "GET, PUT, POST, DELETE, PATCH, OPTIONS" | string); "
-  + "set $cors_headers \(.["cors-allow-headers"] // "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range,Authorization" | string); "
-  + "set $cors_credentials \(if .["cors-allow-credentials"] == false then "\"\"" else "true" end); "
-  + "set $cors_exposed \(.["cors-expose-headers"] // "" | string); "
-  + "set $cors_max_age \(.["cors-max-age"] // 1728000); "
-  + "set $cors_preflight $request_method; " ) as $headers
-  | "set $origins \"\(.origins // "")\"; "
-    + (if .origins then "if ($allowed_origin) { set $cors_origin $allowed_origin; \($headers)} "
-       else "set $cors_origin \"*\"; \($headers)"
-       end)
-    + "if ($cors_preflight = OPTIONS) { return 204; } "
-    + ( ["Allow-Origin", "Allow-Credentials", "Allow-Methods", "Allow-Headers", "Expose-Headers", "Max-Age"
-         | "\($kind)_hide_header Access-Control-\(.); "]
-        | add )
-  ;
-
 # input:  model
-# output: the same with the headers, the lists of origins, and the directives, as .cors, in each element of options
+# output: the same with the lines of the http block, and the directives of a location, as .cors, in each element of options
 def model:
-  ([.options[] | origins | values | select(. != ["*"])] | unique) as $lists
-  | ($lists | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
+  ([.options[] | policy | values] | unique) as $policies
+  | ($policies | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
   | .options |= map(
-      origins as $origins
-      | if $origins == null or $origins == ["*"] then . else .origins = $numbers[$origins | tojson] end
-      | if $origins then .cors = {proxy: directives("proxy"), grpc: directives("grpc")} else . end)
+      policy as $policy
+      | if $policy then .cors = "set $cors \($numbers[$policy | tojson]); if ($is_preflight) { return 204; } " else . end)
   | .options as $options
-  | if any(.servers[].locations[]; .cors) then .lines += [$lists | lines] else . end
+  | if any(.servers[].locations[]; .cors) then
+      .lines += [$policies | to_entries | map(.key += 1) | origin_lines, header_lines]
+    else .
+    end
   | .servers |= map(
-      .locations |= map(if .cors and .status then .directives = $options[.cors - 1].cors.proxy else . end));
+      .locations |= map(if .cors and .status then .directives = $options[.cors - 1].cors else . end));
 
 # input: a location / output: its directives
-def location: .set.cors[kind] // "";
+def location: .set.cors // "";
