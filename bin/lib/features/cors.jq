@@ -111,7 +111,7 @@ def header_lines:
   "";
 
 # input:  model
-# output: the same with the lines of the http block, and the directives of a location, as .cors, in each element of options
+# output: the same with lines of the http block; .cors in each element of options are the directives of a location
 def model:
   ([.options[] | policy | values] | unique) as $policies
   | ($policies | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
