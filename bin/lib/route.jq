@@ -186,7 +186,7 @@ def location($ready):
 # --- all of it
 #
 # At a first reading, skip limits, quarantine, features, owners, redirects, `reachable` and `served`; and the fields
-# `also`, `balance`, `cut`, `others`, `protections` and `share`. What remains is:
+# `alias`, `also`, `balance`, `cut`, `others`, `protections` and `share`. What remains is:
 # [Ingresses | claims | answered($services)] | group_by(.host)[] | winners | location($ready)
 
 # what the snapshot says

@@ -264,9 +264,8 @@ def due:
     | [.[] | sort_by(.time // -1) | to_entries[] | .value + {number: .key}]
     | sort_by([.number, .time // -1]);
   (map(select(.time and .serves)) | turns) as $serving
-  # (A time to come is one of before a restart of the machine.)
-  | (map(select(.time == null
-       or ((.serves | not) and ($began < .time or $began - .time >= seconds_before_asked_again))))
+  # (fabs, because a time far ahead is one of before a restart of the machine)
+  | (map(select(.time == null or ((.serves | not) and ($began - .time | fabs) >= seconds_before_asked_again)))
      | turns) as $missing
   | ($serving[:serving_a_round] + $missing[:missing_a_round] | map({(.name): true}) | add // {}) as $ask
   | (select(any($missing[missing_a_round:][]; .time == null)) | "more"),

@@ -57,7 +57,7 @@ def claims($context):
 def for_both_schemes:
   map(
     if .protocol == "AUTO_HTTP" and .upstream then
-      .also += [{service, port, upstream, balance}, .also[]? | .upstream += ".https"]
+      .also += [{service, port, port_name, upstream, balance}, .also[]? | .upstream += ".https"]
     else . end);
 
 # input: model / output: the same with the end of the names of these upstreams, by what the client speaks
