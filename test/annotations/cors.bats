@@ -68,11 +68,17 @@ defaults='Access-Control-Allow-Credentials: true Access-Control-Allow-Headers: D
   ingress shut two.example / red enable-cors=true denylist-source-range=0.0.0.0/0,::/0
   ingress missing three.example / no-such-service enable-cors=true cors-allow-origin=https://a.test
   ingress without four.example / red
+  configmap headers X-Mine=1
+  ingress headers five.example / red custom-headers=headers
+  ingress both six.example / red custom-headers=headers enable-cors=true cors-allow-origin=https://a.test
   serve
   spoken='/?header=Access-Control-Allow-Origin:*&header=Access-Control-Allow-Credentials:true&header=Access-Control-Max-Age:5&header=Vary:Accept'
   assert_equal 'https://a.test' "$(header Access-Control-Allow-Origin one.example "$spoken" -H 'Origin: https://a.test')"
   assert_equal 1728000 "$(header Access-Control-Max-Age one.example "$spoken" -H 'Origin: https://a.test')"
-  assert_equal 'Access-Control-Allow-Credentials: true Access-Control-Allow-Origin: * Access-Control-Max-Age: 5 Vary: Accept' "$(cors four.example "$spoken" -H 'Origin: https://a.test')"
+  for host in four five; do
+    assert_equal 'Access-Control-Allow-Credentials: true Access-Control-Allow-Origin: * Access-Control-Max-Age: 5 Vary: Accept' "$(cors "$host.example" "$spoken" -H 'Origin: https://a.test')"
+  done
+  assert_equal 'https://a.test 1' "$(header Access-Control-Allow-Origin six.example "$spoken" -H 'Origin: https://a.test') $(header X-Mine six.example /)"
   assert_equal 'Vary: Accept Vary: Origin' "$(cors one.example "$spoken" -H 'Origin: https://b.test')"
   assert_equal bash-ingress "$(header Server one.example /anonymous -H 'Origin: https://a.test')" # as with HSTS, the http block says it
   assert_equal '502 https://a.test' "$(status one.example /drop) $(header Access-Control-Allow-Origin one.example /drop -H 'Origin: https://a.test')"

@@ -34,6 +34,9 @@ def origins:
       end
   end;
 
+# output: what follows Access-Control- in the names of the headers
+def names: "Allow-Origin", "Allow-Credentials", "Allow-Methods", "Allow-Headers", "Expose-Headers", "Max-Age";
+
 # input: {annotation: value} / output: {origins, and what follows Access-Control- in the names of the other headers: its
 #         value}; null without CORS
 def policy:
@@ -96,7 +99,7 @@ def header_lines:
   "    default Origin;",
   "    \"\" \"\";",
   "  }",
-  ( ("Allow-Origin", "Allow-Credentials", "Allow-Methods", "Allow-Headers", "Expose-Headers", "Max-Age") as $name
+  ( names as $name
     | ($name | ascii_downcase | gsub("-"; "_")) as $variable
     | "  map $cors_answer $cors_\($variable) {",
       "    pod $upstream_http_access_control_\($variable);",
@@ -121,10 +124,15 @@ def model:
   | .options as $options
   | if any(.servers[].locations[]; .cors) then
       .lines += [$policies | to_entries | map(.key += 1) | origin_lines, header_lines]
+      | .servers |= map(.locations |= map(
+          if .cors and .status then .directives = $options[.cors - 1].cors
+          elif .answer_headers then .hides_cors = true # custom-headers.jq hides headers there, in the place of these
+          else .
+          end))
     else .
-    end
-  | .servers |= map(
-      .locations |= map(if .cors and .status then .directives = $options[.cors - 1].cors else . end));
+    end;
 
 # input: a location / output: its directives
-def location: .set.cors // "";
+def location:
+  kind as $kind
+  | (.set.cors // "") + if .hides_cors then [names | "\($kind)_hide_header Access-Control-\(.); "] | add else "" end;
