@@ -76,12 +76,13 @@ own=(-H 'X-Code: 1' -H 'X-Format: f' -H 'X-Namespace: n' -H 'X-Ingress-Name: i' 
   ingress some one.example / red custom-http-errors=404,500,401
   ingress kept two.example / red custom-http-errors=404,500 disable-proxy-intercept-errors=true
   ingress login three.example / red custom-http-errors=401,403 auth-type=basic auth-secret=users
-  ingress sign-in four.example / red custom-http-errors=404 auth-url=http://auth.e2e.svc/signed-in auth-signin=/login
+  ingress sign-in four.example / red custom-http-errors=500 auth-url=http://auth.e2e.svc/signed-in auth-signin=/login
   serve
   assert_equal 'There is nothing at this path. 404' "$(ask one.example '/?status=500' -w ' %{http_code}' | xargs)"
   assert_equal '404 404 401 503 200' "$(for code in 404 500 401 503 200; do status one.example "/?status=$code"; done | xargs)"
   assert_equal '"/?status=503" "/?status=401"' "$(for code in 503 401; do ask one.example "/?status=$code" | jq .uri; done | xargs -d '\n')"
   assert_equal '500 401 302' "$(status two.example '/?status=500') $(status three.example /) $(status four.example /)"
+  assert_equal '404 401' "$(for code in 500 401; do status four.example "/?status=$code" -b user=alice; done | xargs)" # the pod's own
 }
 
 @test "what nginx says of a body that is too large, or of no answer, it says beside custom-http-errors, too" {

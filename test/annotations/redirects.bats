@@ -172,3 +172,16 @@ moved() { # HOST PATH [CURL_OPTION...]
   assert_equal 'other/red other/red' "$(who_answers a.wild.example /) $(who_answers b.wild.example /)"
   assert_contains "$(problems)" 'HostTaken: e2e/old: host a.wild.example belongs to namespace other'
 }
+
+@test "a younger Ingress beyond a limit takes no alias that another has, nor does a canary" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier has settings of its own'
+  ingress served one.example /a red server-alias=alias.example
+  ingress other/www two.example / red from-to-www-redirect=true
+  ingress beyond one.example /b blue server-alias=alias.example,www.two.example denylist-source-range=10.0.0.0/8
+  ingress other/third three.example / red server-alias=third.example
+  ingress canary third.example / blue canary=true
+  LIMITS='namespace_ingresses=1' serve
+  assert_equal '200 404 308' "$(statuses alias.example/{a,b} www.two.example/)"
+  LIMITS='' serve
+  assert_equal 'other/red' "$(who_answers third.example /)"
+}

@@ -456,9 +456,9 @@ def sign_in_lines:
     if $pages == [] then empty
     else
       "  map $asks $sign_in_page {", ($pages[] | "    \(.[0]) \(.[1] | sign_in_page);"), "  }",
-      "  map \"$escaped_request_uri|$client_host|$sign_in_page\" $sign_in {",
+      "  map \"$upstream_status|$escaped_request_uri|$client_host|$sign_in_page\" $sign_in { # a 401 of the pod is none of these",
       "    default /nginx-says/$upstream_name;",
-      "    \"~^[^|]+[|][^|]+[|]http\" $sign_in_page;",
+      "    \"~^[|][^|]+[|][^|]+[|]http\" $sign_in_page;",
       "  }"
     end;
 

@@ -39,7 +39,8 @@ def moves_without_pod:
 def claims($context):
   def set: annotations($context.options);
   . as $all
-  | ([.[], $context.shut[] | {(.host): true}] | add // {}) as $taken
+  # a canary has no host; and of the Ingresses beyond a limit, too, aliases take none
+  | ([(.[] | select(set.canary | not)), ($context.shut[] | select(.alias | not)) | {(.host): true}] | add // {}) as $taken
   | (reduce ($all[] | select(.ingress)) as $claim ({}; .["\($claim | own_namespace)/\($claim.host)"] += 1)) as $paths
   | ([ $all | to_entries[] | .key as $number | .value | select(.options)
        | . as $claim
@@ -54,7 +55,7 @@ def claims($context):
        | select(($taken[.host] or $is_alias[.host]) | not) ]
      | group_by(.host) | map(.[0])) as $moved
   # what is not served, because the host is not shared with its namespace, is in nobody's way
-  | (map(select(set.canary | not)) | owners($context)) as $owners # a canary has no host
+  | (map(select(set.canary | not)) | owners($context)) as $owners
   | ([.[] | select(.share and own_namespace == $owners[.host]) | {(.host): true}] | add // {}) as $is_shared
   | ([.[] | select(.path == "/" and .pathType != "Default")
        | select($ENV.HOST_OWNERSHIP == "shared" or .host == "" or own_namespace == $owners[.host]
