@@ -96,8 +96,7 @@ let_large_ones_wait() { # COMMAND...
 }
 
 # One at a time: what is new meanwhile gets the next turn. (When know_classes removes the folder, what is written here
-# is gone as well. With `waiting` empty, jq is none of those that the loop
-# has prepared.)
+# is gone as well. With `waiting` empty, jq is none of those that the loop has prepared.)
 digest_late() { # COMMAND...
   local status=0 waiting=''
   cd "$late"
