@@ -5,15 +5,15 @@
 # Everything stands once, at http level: a location only says by $cors which policy it has, the number of all its cors-*
 # annotations together. (With an add_header of its own, it would lose Strict-Transport-Security; and a proxy_hide_header
 # of its own costs nginx a table of headers.) What the pod says about it is dropped, since browsers take only one; where
-# there is no policy, it is put back. One map says for every list which origins are in it:
+# there is no policy, it is put back. One map says for all policies which origins they let in:
 #
-#   map "$origins $http_origin" $allowed_origin {            $origins: the number of the policy's list
+#   map "$cors $http_origin" $allowed_origin {
 #     "1 https://a.example" $http_origin;
 #     "2 https://b.example" $http_origin;
 #   }
 #
 # "https://*.a.example" stands there as it is, and the origin's first label is made a "*" before it is looked up: no
-# expression comes from an Ingress, and many lists are as fast as one.
+# expression comes from an Ingress, and many policies are as fast as one.
 include "claims";
 include "quoting";
 
@@ -53,26 +53,20 @@ def policy:
 
 # input: [{key: number, value: policy}] / output: lines of the http block: which origin is let in, $cors_origin
 def origin_lines:
-  ([.[].value.origins | select(. != ["*"])] | unique) as $lists
-  | ($lists | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
-  | def entries(which):
-      $lists | to_entries[]
-      | .key as $key
-      | .value[]
-      | select(contains("*") == which)
-      | "    \("\($key + 1) \(.)" | string) $http_origin;";
-  "  map $cors $origins {",
-  (.[] | select(.value.origins != ["*"]) | "    \(.key) \($numbers[.value.origins | tojson]);"),
-  "  }",
+  def entries(which):
+    .[] | .key as $key
+    | .value.origins[]
+    | select(. != "*" and contains("*") == which)
+    | "    \("\($key) \(.)" | string) $http_origin;";
   "  map $cors $cors_origin {",
   "    default $allowed_origin;",
   (.[] | select(.value.origins == ["*"]) | "    \(.key) \"*\";"),
   "  }",
-  "  map \"$origins $http_origin\" $allowed_origin {",
+  "  map \"$cors $http_origin\" $allowed_origin {",
   "    default $allowed_subdomain;",
   entries(false),
   "  }",
-  "  map \"$origins $origin_with_wildcard\" $allowed_subdomain {",
+  "  map \"$cors $origin_with_wildcard\" $allowed_subdomain {",
   "    default \"\";",
   entries(true),
   "  }",
@@ -95,9 +89,10 @@ def header_lines:
   "  map \"$policy_in_force $request_method\" $is_preflight {",
   "    \"~^[0-9]+ OPTIONS$\" 1;",
   "  }",
-  "  map $origins $cors_vary {",
+  "  map $cors $cors_vary {",
   "    default Origin;",
   "    \"\" \"\";",
+  (.[] | select(.value.origins == ["*"]) | "    \(.key) \"\";"),
   "  }",
   ( names as $name
     | ($name | ascii_downcase | gsub("-"; "_")) as $variable
