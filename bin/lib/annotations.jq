@@ -146,14 +146,40 @@ def contradictions:
   | .[0].wrong = "\(map(.name) | unique | join(" and ")) are two names for one thing, but their values differ"
   | .[0];
 
-# input: an Ingress / output: what its annotations ask for, or {} if it has none:
+# input: DEFAULT_ANNOTATIONS, lines "name: value" / output: [what is understood of each]
+def defaults:
+  [ split("\n")[] | trimmed | select(. != "")
+    | capture("\\A(?<name>[^:]+):(?<value>.*)\\z") // {name: ., value: ""}
+    | map_values(trimmed)
+    | .row = (.name | row)
+    | understood ];
+
+# input: the same / output: a sentence for each that cannot be the default of all Ingresses
+def wrong_defaults:
+  defaults
+  | (.[] | if .row.type == null then "\(.name | quoted) is no annotation that has an effect here"
+           elif .row.where then "\(.name) cannot be for all Ingresses"
+           else .wrong // empty
+           end),
+    contradictions.wrong;
+
+# input: [what is understood of the annotations of an Ingress] / output: those of $defaults that count for it, too
+#
+# What is wrong does not take the place of a default. With enable-global-auth: false, no authentication is one.
+def missing($defaults):
+  ([.[] | select(.set).key]) as $said
+  | any(.[]; .set["enable-global-auth"] == false) as $without_auth
+  | $defaults[]
+  | select((.key | IN($said[]) | not) and ($without_auth and (.key | startswith("auth-")) | not));
+
+# input: an Ingress / output: what its annotations ask for, and $defaults; or {} if there are none:
 # {set: {name: value}, uses: [the features that this needs], protections: [name],
 #  closed: why it must not be served, problems: [{reason, message}]}
-def asked($policy):
-  written
+def asked($policy; $defaults):
+  written | map(understood) | . + [missing($defaults)]
   | if . == [] then {}
     else
-      (map(understood) | sort_by(.key)) as $all # sorted, so that the same set is the same text
+      sort_by(.key) as $all # sorted, so that the same set is the same text
       | ([$all[] | select(.wrong)] + [$all | map(select(.set)) | contradictions]) as $wrong
       | ([$wrong[] | select(asks_for_protection).wrong] | unique) as $obstacles
       | [ ( $wrong[]

@@ -2,6 +2,8 @@
 #
 # Anybody who may write ConfigMaps in a namespace writes these, so no more is let in than what is a header for certain,
 # says nothing that nginx says itself, and fits into a line of nginx.conf.
+#
+# $ENV: ALLOWED_RESPONSE_HEADERS
 include "header-values";
 include "quoting";
 import "features/dropped-headers" as $dropped;
@@ -37,6 +39,12 @@ def is_said_to_services:
     "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto")
   or (is_dropped and (is_of_other_proxies | not));
 
+# input: such a name / output: whether the administrator lets Ingresses say it to clients
+def is_allowed:
+  . as $name
+  | $ENV.ALLOWED_RESPONSE_HEADERS
+  | . == "any" or (. != "none" and any(split(",")[]; plain == $name));
+
 # input: {key, value} of a ConfigMap / output: what is wrong with it, or nothing
 def wrong_header($use):
   (.key | plain) as $name
@@ -47,6 +55,8 @@ def wrong_header($use):
       or ($use == "answer-headers" and ($name | is_said_to_clients))
       or ($use == "question-headers" and ($name | is_said_to_services)) then
       "\($shown) is a header that is not for Ingresses to say"
+    elif $use == "answer-headers" and ($name | is_allowed | not) then
+      "\($shown) is a header that the setting ALLOWED_RESPONSE_HEADERS does not name"
     elif .value | test("\\A[ -~]+\\z") | not then "the value of \($shown) is empty, or not one line of printable ASCII"
     elif $use == "question-headers"
       and ([.value | parts | select(startswith("$")) | select([variable($use)] == [])] != []) then

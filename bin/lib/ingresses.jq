@@ -4,7 +4,7 @@
 # args:   $classes: the items of the IngressClassList, one on each line
 #         $class, $controller: which Ingresses are ours
 #         $ssl_redirect: "on" or "off", what counts for Ingresses that do not say it
-#         $policy: ANNOTATION_POLICY; $limits: LIMITS (limits.jq)
+#         $policy: ANNOTATION_POLICY; $annotations: DEFAULT_ANNOTATIONS; $limits: LIMITS (limits.jq)
 # output: a line for each: {} if it is of no class of ours (known-items.bash wants a line for each), {problem} if it
 #         cannot be read (items.jq), else
 #         {ingress: "namespace/name", created: its creationTimestamp,
@@ -27,7 +27,7 @@
 # $closed is why an Ingress must not be served at all: a protection that it asks for cannot be given (annotations.jq);
 # else null. (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
 include "classes"; # our_classes, default_is_ours, is_ours
-include "annotations"; # asked, asks_for_expressions, backend_protocol, redirected_hosts, redirection, asks_with_http, shared_with, sharing_problems
+include "annotations"; # asked, defaults, asks_for_expressions, backend_protocol, redirected_hosts, redirection, asks_with_http, shared_with, sharing_problems
 include "expressions"; # expression
 include "networks"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
 include "limits"; # limits, for_expressions, within_limits
@@ -114,8 +114,8 @@ def default_claims($hosts; $redirected; $closed):
       end;
 
 # input: an Ingress / output: its digest
-def digest($limits):
-  asked($policy) as $asked
+def digest($defaults; $limits):
+  asked($policy; $defaults) as $asked
   | ($asked | asks_for_expressions) as $expressions
   | within_limits($limits | if $expressions then for_expressions else . end)
   | (if $asked.closed then {} else redirected_hosts($asked.set; $ssl_redirect) end) as $redirected
@@ -134,10 +134,11 @@ def digest($limits):
 [$classes | split("\n")[] | select(. != "") | read_item | .object | values] as $all
 | our_classes($all; $class; $controller) as $our_classes
 | default_is_ours($all; $controller) as $default
+| ($annotations | defaults) as $defaults
 | ($limits | limits) as $limits
 | each_item("Ingress";
     if is_ours($our_classes; $default) | not then {}
-    elif (.metadata.namespace | is_name) and (.metadata.name | is_name) then digest($limits)
+    elif (.metadata.namespace | is_name) and (.metadata.name | is_name) then digest($defaults; $limits)
       else # the API server checks names already; but they go into nginx.conf, so they are checked again
         problem("NameRefused"; "the Ingress with namespace \(.metadata.namespace | quoted) and name \(.metadata.name | quoted) is not served")
       end)

@@ -22,6 +22,25 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal '' "$(problems)"
 }
 
+@test "custom-headers: where the administrator lists what is allowed, a ConfigMap with another header closes the path" {
+  configmap allowed X-Allowed=1 x_also=2
+  configmap more X-Allowed=1 X-More=2
+  ingress allowed allowed.example / red custom-headers=allowed
+  ingress more more.example / red custom-headers=more
+  ALLOWED_RESPONSE_HEADERS=x-allowed,X-Also serve
+  assert_equal '1 2' "$(header X-Allowed allowed.example /) $(header x_also allowed.example /)"
+  assert_equal '200 503' "$(statuses {allowed,more}.example/)"
+  assert_contains "$(problems)" 'e2e/more: closed, because its protection is not available here: ConfigMap e2e/more: its key "X-More" is a header that the setting ALLOWED_RESPONSE_HEADERS does not name'
+}
+
+@test "custom-headers: with ALLOWED_RESPONSE_HEADERS=none, each such Ingress is closed, but its service may get headers" {
+  configmap headers X-A=1
+  ingress shut shut.example / red custom-headers=headers
+  ingress asks asks.example / red "auth-url=$auth/asked" auth-proxy-set-headers=headers
+  ALLOWED_RESPONSE_HEADERS=none serve
+  assert_equal '503 200' "$(statuses {shut,asks}.example/)"
+}
+
 # bats test_tags=cluster
 @test "auth-proxy-set-headers: the authentication service gets the headers of the ConfigMap, which no client can say; the pod does not get them" {
   configmap question X-Key=42 'X-Way=$request_method ${scheme}://$http_host$request_uri "\' X-Forwarded-Method='$request_method' 'Authorization=Basic c2VydmljZQ=='

@@ -71,6 +71,18 @@ old() { # 8080|8443 URL [CURL_OPTION...]   asks the controller of "moving"
   assert_contains "$(old 8443 https://old-shop.example/ -k -D - -o /dev/null)" 'max-age=31536000; includeSubDomains'
 }
 
+@test "as there, a body may have 1 MiB if its Ingress does not say otherwise, and custom-headers sets no header that is not allowed" {
+  kubectl -n e2e create ingress old-upload --class nginx --rule 'old-upload.example/*=backend:80' --annotation nginx.ingress.kubernetes.io/proxy-body-size=2m
+  kubectl -n e2e create configmap old-headers --from-literal X-Frame-Options=DENY
+  kubectl -n e2e create ingress old-headers --class nginx --rule 'old-headers.example/*=backend:80' --annotation nginx.ingress.kubernetes.io/custom-headers=e2e/old-headers
+  head -c 1500000 /dev/zero >"$BATS_TEST_TMPDIR/body"
+  wait_for_line 20 'ALLOWED_RESPONSE_HEADERS' old 8080 http://old-headers.example/
+  local upload=(-o /dev/null -w '%{http_code}' --data-binary "@$BATS_TEST_TMPDIR/body")
+  wait_for_equal 20 200 old 8080 http://old-upload.example/ "${upload[@]}"
+  assert_equal 413 "$(old 8080 http://old-api.example/v1/users "${upload[@]}")"
+  kubectl -n e2e delete configmap old-headers
+}
+
 @test "while PUBLISH_ADDRESS is the address of ingress-nginx, the status stays as that wrote it; the next address takes its place" {
   wait_for_equal 20 192.0.2.1 addresses old-shop
   assert_equal nginx-ingress-controller "$(writer_of_status old-api)"

@@ -3,22 +3,22 @@ setup() { common_setup; }
 
 @test "settings prints every setting with its value and meaning" {
   run "$bin/settings"
-  assert_contains "$output" 'POLL_SECONDS            = 1 '
+  assert_contains "$output" 'POLL_SECONDS             = 1 '
   assert_contains "$output" 'pause between two polls'
 }
 
 @test "a setting that is empty has its default" {
   INGRESS_CLASS='' run "$bin/settings"
-  assert_contains "$output" 'INGRESS_CLASS           = bash '
+  assert_contains "$output" 'INGRESS_CLASS            = bash '
 }
 
 @test "who polls rarely renews the Lease rarely, if nothing else is said" {
   for seconds in 0.5:15 1:15 9.5:15 10:60 30.5:60; do
     POLL_SECONDS=${seconds%:*} run "$bin/settings"
-    assert_contains "$output" "LEASE_SECONDS           = ${seconds#*:} "
+    assert_contains "$output" "LEASE_SECONDS            = ${seconds#*:} "
   done
   POLL_SECONDS=30 LEASE_SECONDS=20 run "$bin/settings"
-  assert_contains "$output" 'LEASE_SECONDS           = 20 '
+  assert_contains "$output" 'LEASE_SECONDS            = 20 '
 }
 
 @test "each wrong setting gets a sentence, and the program ends with status 2" {
@@ -30,7 +30,8 @@ setup() { common_setup; }
 
 @test "a pause of nothing, a port of 70000 and a line end in a path are not possible" {
   for wrong in POLL_SECONDS=0 POLL_SECONDS=0.0 HTTP_PORT=70000 HTTP_PORT=0 STATE_DIR=$'/tmp/a\nb' STATE_DIR=relative PROXY_PROTOCOL=yes \
-    LIMITS=namespace_hosts LIMITS=namespace_host=5 LIMITS='ingress_paths=5,ingress_hosts=5' HOST_OWNERSHIP=none; do
+    LIMITS=namespace_hosts LIMITS=namespace_host=5 LIMITS='ingress_paths=5,ingress_hosts=5' HOST_OWNERSHIP=none \
+    DEFAULT_ANNOTATIONS=limit-rps ALLOWED_RESPONSE_HEADERS='X-A, X-B'; do
     run env "$wrong" "$bin/settings"
     assert_equal 2 "$status" || { echo "$wrong" && false; }
   done
@@ -39,6 +40,15 @@ setup() { common_setup; }
 @test "limits can be set one by one" {
   LIMITS='namespace_hosts=20000 ingress_paths=10000' run "$bin/settings"
   assert_equal 0 "$status"
+}
+
+@test "a default for all Ingresses must be an annotation with an effect, and with a value that it takes" {
+  DEFAULT_ANNOTATIONS=$'proxy-body-size: 1m\nproxy-next-upstream: error timeout\n' run "$bin/settings"
+  assert_equal 0 "$status"
+  assert_contains "$output" 'DEFAULT_ANNOTATIONS      = proxy-body-size: 1m\nproxy-next-upstream: error timeout\n'
+  DEFAULT_ANNOTATIONS=$'limit-rps: many\nserver-snippet: deny all;\ncanary: true\nlimit-whitelist: 10.0.0.1\nlimit-allowlist: 10.0.0.2' run "$bin/settings"
+  assert_equal 2 "$status"
+  assert_contains "$output" 'DEFAULT_ANNOTATIONS is not possible: limit-rps is "many"; allowed: whole numbers from 0 to 100000; "server-snippet" is no annotation that has an effect here; canary cannot be for all Ingresses; limit-allowlist and limit-whitelist are two names for one thing, but their values differ.'
 }
 
 @test "two ports that are the same are not possible" {

@@ -195,7 +195,8 @@ def wrong_headers($first_named; $protocol):
 
 # input: {annotation: value} / output: whether it asks for any of this
 def is_asked:
-  any(keys[];
+  .["enable-global-auth"]
+  or any(keys[];
     startswith("auth-url")
     or IN("auth-method", "auth-signin", "auth-signin-redirect-param", "auth-request-redirect",
       "auth-response-headers", "auth-always-set-cookie", "auth-cache-duration"));
@@ -217,7 +218,7 @@ def claims($context; answer; has_pods):
       (if .upstream then annotations($context.options) else {} end) as $set
       | if $set | is_asked | not then .
         elif $set["auth-url"] == null then
-          closed("\([$set | keys[] | select(startswith("auth-"))][0]) needs auth-url, which says who is asked")
+          closed("\([$set | keys[] | select(startswith("auth-") or . == "enable-global-auth")][0]) needs auth-url, which says who is asked")
         else
           . as $claim
           | ([$set | wrong_headers($first_named[$claim.ingress | namespace]; $claim.protocol)] | first) as $wrong
