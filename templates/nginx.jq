@@ -79,7 +79,7 @@ def location_blocks($exact):
 # input: a host / output: its name for nginx
 #
 # In an Ingress, "*" stands for one label, in nginx for any number: so it becomes a regular expression. So does each
-# name if there are $others, which are expressions already.
+# name of a server that has $others: what nginx rejects may be its table of names (shut.jq).
 def server_name($others):
   if . == "" then "_"
   elif $others or startswith("*.") then "\"~^\(harmless | gsub("[.]"; "[.]") | sub("^[*]"; "[^.]+"))$\""
@@ -88,8 +88,8 @@ def server_name($others):
 
 # input: a server / output: its block; $tls are the directives for TLS
 #
-# Only the default server has the directives for TLS: nginx takes them from there at each handshake, and needs the
-# memory for them once.
+# Only the default server has the directives for TLS: nginx uses those at each handshake, and others would only take
+# memory.
 def server_block($tls):
   ((if $ENV.PROXY_PROTOCOL == "on" then " proxy_protocol" else "" end) + (if .host == "" then " default_server" else "" end)) as $options
   | (.locations | map(select(.pathType == "Exact") | {(.path): true}) | add // {}) as $exact

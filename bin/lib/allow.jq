@@ -40,6 +40,12 @@ def path_refusal:
   else "holds something that is not served; allowed: letters, digits and -._~!&()*+,=:@/"
   end;
 
+# input: a claim / output: whether its path is where an authority asks, before it gives the host a certificate, whether
+# its client controls the host: by HTTP, and without a password (RFC 8555, section 8.3)
+def is_acme_challenge:
+  .pathType != "RegularExpression"
+  and (.path // "" | . == "/.well-known/acme-challenge" or startswith("/.well-known/acme-challenge/"));
+
 # input: any value / output: whether it is a number of a TCP port
 def is_port:
   type == "number" and . == floor and . >= 1 and . <= 65535;

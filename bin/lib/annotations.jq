@@ -3,9 +3,9 @@
 # annotations.json has a row for each that ingress-nginx documents (docs/user-guide/nginx-configuration/annotations.md,
 # v1.15.1), and for some that it does not, but that its users write:
 #
-#   class      protective   restricts who gets in, how, or how often, or may do so (a snippet can hold a `deny`, unless
-#                           it is empty). What cannot be given closes the Ingress: its paths answer 503, because to
-#                           serve them without it would open to everybody what was meant for a few
+#   class      protective   restricts who gets in, how, or how often. What cannot be given closes the Ingress: its paths
+#                           answer 503, because to serve them without it would open to everybody what was meant for a
+#                           few. (A snippet may restrict, as it can hold a `deny`.)
 #              switch       is protective unless it is switched off: false, or off
 #              convenience  anything else: what cannot be given is a problem, and the path is served
 #   type       what its value may be (`typed` below); without a type it is not supported
@@ -30,7 +30,7 @@ include "allow";
 include "networks";
 import "annotations" as $table;
 
-# Both mean the same.
+# output: how the names of annotations begin; both mean the same
 def prefixes: "bash-ingress.local/", "nginx.ingress.kubernetes.io/";
 
 # input: the name of an annotation after the prefix / output: its row
@@ -139,11 +139,14 @@ def understood:
         end
     end;
 
-# input: [what is understood and set] / output: for each name given twice with other values, what is wrong
+# input: [what is understood and set] / output: for each annotation given twice with other values, what is wrong
 def contradictions:
   group_by(.key)[]
   | select(map(.set) | unique | length > 1)
-  | .[0].wrong = "\(map(.name) | unique | join(" and ")) are two names for one thing, but their values differ"
+  | (map(.name) | unique) as $names
+  | .[0].wrong = if $names | length > 1 then "\($names | join(" and ")) are two names for one thing, but their values differ"
+                 else "\($names[0]) is there twice, and its values differ"
+                 end
   | .[0];
 
 # input: DEFAULT_ANNOTATIONS, lines "name: value" / output: [what is understood of each]
@@ -166,7 +169,7 @@ def wrong_defaults:
 # input: [what is understood of the annotations of an Ingress] / output: those of $defaults that count for it, too
 #
 # What is wrong does not take the place of a default. With enable-global-auth: false, no authentication is one.
-def missing($defaults):
+def defaults_that_count($defaults):
   ([.[] | select(.set).key]) as $said
   | any(.[]; .set["enable-global-auth"] == false) as $without_auth
   | $defaults[]
@@ -176,7 +179,7 @@ def missing($defaults):
 # {set: {name: value}, uses: [the features that this needs], protections: [name],
 #  closed: why it must not be served, problems: [{reason, message}]}
 def asked($policy; $defaults):
-  written | map(understood) | . + [missing($defaults)]
+  written | map(understood) | . + [defaults_that_count($defaults)]
   | if . == [] then {}
     else
       sort_by(.key) as $all # sorted, so that the same set is the same text
@@ -236,12 +239,6 @@ def redirection($redirected):
   if $redirected == {} then {}
   else {redirect: ($redirected["*"] // $redirected[.] // $redirected[as_wildcard] // $redirected[""])}
   end;
-
-# input: a claim / output: whether its path is one that is asked by HTTP: who gives a host its certificate wants to see
-# first whether its client controls the host (RFC 8555, section 8.3)
-def asks_with_http:
-  .pathType != "RegularExpression"
-  and (.path // "" | . == "/.well-known/acme-challenge" or startswith("/.well-known/acme-challenge/"));
 
 # input:  an Ingress
 # output: [namespace, ...] that may have rules for its hosts, "*" for all; null if it does not say (ownership.jq)

@@ -21,20 +21,20 @@
 # host "" is any host that no other server has. pathType is Exact, Prefix, or one of three that are ours and not the
 # API's: Default, which is what no path of the host matches, RegularExpression (expressions.jq), and Refused (shut.jq).
 # At a first reading, skip annotations ($asked, $closed, $redirected), regular expressions, limits, and shut.jq
-# (`counting`, `certain`), which closes an Ingress whose protection cannot be given. What remains is: a claim for each
-# path of each rule, and one of type Default for each host.
+# (`claims_that_count`, `certain`), which closes an Ingress whose protection cannot be given. What remains is: a claim
+# for each path of each rule, and one of type Default for each host.
 #
 # $closed is why an Ingress must not be served at all: a protection that it asks for cannot be given (annotations.jq);
 # else null. (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
 include "classes"; # our_classes, default_is_ours, is_ours
-include "annotations"; # asked, defaults, asks_for_expressions, backend_protocol, redirected_hosts, redirection, asks_with_http, shared_with, sharing_problems
+include "annotations"; # asked, defaults, asks_for_expressions, backend_protocol, redirected_hosts, redirection, shared_with, sharing_problems
 include "expressions"; # expression
 include "networks"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
 include "limits"; # limits, for_expressions, within_limits
-include "shut"; # certain, protects, counting (the claims without what is only a problem)
+include "shut"; # certain, protects, claims_that_count
 include "ownership"; # the same
 include "items"; # key, read_item, each_item
-include "allow"; # only_hosts, is_name, path_refusal, quoted
+include "allow"; # only_hosts, is_acme_challenge, is_name, path_refusal, quoted
 
 # --- claims, and problems among them: a refused host gives a problem; a refused path that, and a claim of type Refused
 
@@ -54,8 +54,7 @@ def backend($namespace; $closed):
   end;
 
 # input:  a path
-# output: a claim's {path, pathType: "Refused"} and a problem in one object: `counting` keeps the claim, `digest` the
-#         problem
+# output: a part of a claim that has the problem, too: {path, pathType: "Refused", problem}
 def refused($why; $expression):
   problem("PathRefused"; "the path \(quoted) \($why)") + {path: certain($expression), pathType: "Refused"};
 
@@ -99,7 +98,7 @@ def rule_claims($hosts; $redirected; $closed; $expressions):
       | .http.paths[]?
       | (.backend | backend($namespace; $closed)) as $backend
       | path_and_type($expressions)
-      | {$host} + . + (if asks_with_http then {} else $redirect end) + $backend
+      | {$host} + . + (if is_acme_challenge then {} else $redirect end) + $backend
     else
       problem("HostRefused"; "the host \($host | quoted) is not a DNS name")
     end;
@@ -126,7 +125,7 @@ def digest($defaults; $limits):
       created: (.metadata.creationTimestamp // ""),
       options: ({protocol: ($asked | backend_protocol), set: $asked.set, protections: $asked.protections, share: shared_with}
         | del(.[] | select(. == null or . == {} or . == []))),
-      claims: counting($claims; $asked | protects),
+      claims: claims_that_count($claims; $asked | protects),
       tls: [.spec.tls[]? | {hosts, secretName}] | unique,
       problems: [.excess // empty, ($claims[].problem | values), $asked.problems[]?, sharing_problems] | unique
     } + if $asked.uses then {uses: $asked.uses} else {} end;

@@ -11,6 +11,7 @@
 #   ingresses: ["namespace/name" of each that is ours],
 #   servers: [{host, locations: [{path, pathType, ingress, service, port, upstream}               served by pods
 #                              | {path, pathType, ingress, status, reason, message}  an error of ours
+#                              | {path: "/", pathType: "Default", ingress: null}     nobody: a 404
 #                             ]}],
 #             with redirect: true if its HTTP clients are sent to HTTPS,
 #             with protocol: HTTPS, AUTO_HTTP (that of the client), GRPC or GRPCS if its pods do not speak HTTP,
@@ -26,7 +27,8 @@
 # host "" is any host that no other server has. pathType is Exact, Prefix, RegularExpression, or
 # Default: what no path of the host matches; with nobody to serve it, it is a 404.
 #
-# Read it from the end. What an Ingress asks for goes through four stages:
+# What an Ingress asks for goes through four stages. The program is at the end of this file; in short, it is
+# [Ingresses | claims | answered($services)] | group_by(.host)[] | winners | location($ready)
 #
 #   claim     {ingress, host, path, pathType, service, port, ...}              an Ingress asks for this
 #   answered  {..., upstream} or {..., status, reason, message}    this Service answers, or we do; from here on, port is
@@ -104,7 +106,8 @@ def first_wins:
     ( .[1:][]
       | problem(.ingress; "PathTaken";
           "\(if .pathType == "Default" then "the default" else "\(.pathType) path \(.path)" end) of host "
-          + "\(if .host == "" then "*" else .host end) is already taken by Ingress \($winner.ingress)"
+          + "\(if .host == "" then "*" else .host end) is already taken by "
+          + if $winner.ingress == .ingress then "an earlier path of this Ingress" else "Ingress \($winner.ingress)" end
           + if .protections then ", so what protects this one is not in force there: \(.protections | map(quoted) | join(", "))" else "" end) );
 
 # input: [answered claim of one host, the oldest Ingress first] / output: its winners in match order, and problems
@@ -113,8 +116,8 @@ def first_wins:
 # tries regular expressions in this order.)
 # A request that no path of its host matches goes to the default backend of the oldest Ingress that names this host and
 # has one; never to another host's rules. (Prefix / matches all.)
-# (group_by keeps the order within a group, so the oldest stays first; and sorts
-# by the list, so that longer paths come first, and "Exact" before "Prefix".)
+# (group_by sorts by this list: longer paths come first, and "Exact" before "Prefix". Within a group the order stays, so
+# the oldest is first.)
 def winners:
   map(select(.pathType != "Default")) as $paths
   | map(select(.pathType == "Default")) as $defaults
@@ -131,7 +134,8 @@ def winners:
 def by_port: reduce .[] as $slice ({}; .[$slice.ports // {} | keys[]] += [$slice]);
 
 # input:  [digest of an EndpointSlice] of one Service
-# output: ["address:port", ...] of the port of that name; if there are too many, one more than $most, which `cut` sees
+# output: ["address:port", ...] of the port of that name; if there are too many, one more than $most, which tells
+#         `upstreams` so
 #
 # The slice's port of the same name has the pods' port: a Service's targetPort may be a name that means another number
 # in each pod, and so in each slice.
@@ -186,8 +190,7 @@ def location($ready):
 # --- all of it
 #
 # At a first reading, skip limits, quarantine, features, owners, redirects, `reachable` and `served`; and the fields
-# `alias`, `also`, `balance`, `cut`, `others`, `protections` and `share`. What remains is:
-# [Ingresses | claims | answered($services)] | group_by(.host)[] | winners | location($ready)
+# `alias`, `also`, `balance`, `cut`, `others`, `protections` and `share`.
 
 # what the snapshot says
 [inputs]

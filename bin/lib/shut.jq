@@ -35,7 +35,7 @@ def protects: (.protections // []) != [] or .closed != null;
 # input:  an Ingress; $all are its claims, and problems
 # output: the claims that count: for a path that is refused only if the Ingress $protects it. Where it has too many
 #         paths (.excess), any could be among those that are left out.
-def counting($all; $protects):
+def claims_that_count($all; $protects):
   .excess as $excess
   | [$all[] | select(.host and .pathType != "Refused")]
     + if $protects then

@@ -16,8 +16,10 @@ load words
 @test "two names for one thing must say the same: else the Ingress is closed" {
   ingress same one.example / red allowlist-source-range=0.0.0.0/0,::/0 whitelist-source-range=0.0.0.0/0,::/0
   ingress other two.example / red allowlist-source-range=0.0.0.0/0,::/0 whitelist-source-range=192.0.2.1
+  ingress twice three.example / red allowlist-source-range=0.0.0.0/0,::/0 bash-ingress.local/allowlist-source-range=192.0.2.1
   serve
-  assert_equal '200 503' "$(statuses {one,two}.example/)"
+  assert_equal '200 503 503' "$(statuses {one,two,three}.example/)"
+  assert_contains "$(problems)" 'e2e/twice: closed, because its protection is not available here: allowlist-source-range is there twice, and its values differ'
   assert_contains "$(problems)" 'allowlist-source-range and whitelist-source-range are two names for one thing, but their values differ'
 }
 

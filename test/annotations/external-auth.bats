@@ -175,6 +175,7 @@ auth=http://auth.e2e.svc.cluster.local
     name=$((name + 1))
     ingress "wrong-$name" "wrong-$name.example" / red "$value"
   done
+  ingress lacks lacks.example / red auth-keepalive=1 auth-response-headers=X-User
   ingress fine fine.example / red "auth-url=$auth/check" auth-keepalive=many auth-keepalive-share-vars=maybe 'auth-cache-key=a b' auth-keepalive-requests=x auth-keepalive-timeout=1s enable-global-auth=false
   ingress negative negative.example / red "auth-url=$auth/check" auth-keepalive=-1
   serve
@@ -182,8 +183,25 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal $'500\n503' "$(statuses "${wrong[@]}" | tr ' ' '\n' | sort -u)"
   assert_equal 503 "$(status wrong-11.example /)" # https://invalid..auth.url
   assert_equal '200 200' "$(statuses {fine,negative}.example/)"
+  assert_contains "$(problems)" 'e2e/lacks: closed, because its protection is not available here: auth-response-headers needs auth-url'
   assert_equal 5 "$(problems | grep -c AnnotationRefused)"
-  assert_equal "$name" "$(problems | grep -c ProtectionNotAvailable)"
+  assert_equal "$((name + 1))" "$(problems | grep -c ProtectionNotAvailable)"
+}
+
+@test "a path for ACME challenges is open, by its own rule only: with auth-url and with passwords" {
+  secret users Opaque 'auth=u:$apr1$a$WtaHPwLjsVBV9UVh8Vx7a/'
+  for name in asks login; do
+    annotations=("auth-url=$auth/check?status=401")
+    [[ $name == asks ]] || annotations=(auth-type=basic auth-secret=users)
+    ingress "$name" "$name.example" / red "${annotations[@]}"
+    ingress "$name-challenge" "$name.example" /.well-known/acme-challenge blue "${annotations[@]}"
+    ingress "$name-alike" "$name.example" /.well-known/acme-challenges blue "${annotations[@]}"
+    ingress "no-rule-$name" "no-rule-$name.example" / red "${annotations[@]}"
+  done
+  serve
+  for name in asks login; do
+    assert_equal "$name: 200 200 401 401 401" "$name: $(statuses "$name.example"/{.well-known/acme-challenge{,/token,s,s/token},} | sed 's/ [^ ]*$//') $(status "no-rule-$name.example" /.well-known/acme-challenge/token)"
+  done
 }
 
 @test "the question is asked after lists of addresses and redirects, and for pods that speak TLS or gRPC, HEAD and WebSockets" {

@@ -298,7 +298,7 @@ ROWS
     shop/one@2001: foo.com=apple; demo/two@2001+*: foo.com=banana       foo.com/     banana   PathTaken: shop/one: Prefix path / of host foo.com is already taken by Ingress demo/two
     # the same path, because a trailing slash or ImplementationSpecific makes no difference
     demo/one: foo.com/a=apple; demo/two: foo.com/a/=banana              foo.com/a    apple    PathTaken: demo/two: Prefix path /a of host foo.com is already taken by Ingress demo/one
-    demo/one: foo.com/a=apple ImplementationSpecific:foo.com/a=banana   foo.com/a    apple    PathTaken: demo/one: Prefix path /a of host foo.com is already taken by Ingress demo/one
+    demo/one: foo.com/a=apple ImplementationSpecific:foo.com/a=banana   foo.com/a    apple    PathTaken: demo/one: Prefix path /a of host foo.com is already taken by an earlier path of this Ingress
     demo/one: Exact:foo.com/a=apple; demo/two: Exact:foo.com/a=banana   foo.com/a    apple    PathTaken: demo/two: Exact path /a of host foo.com is already taken by Ingress demo/one
     demo/one: Exact:foo.com/a=apple; demo/two: Exact:foo.com/a/=banana  foo.com/a/   banana
     # not the same host

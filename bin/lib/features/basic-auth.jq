@@ -8,6 +8,9 @@
 #
 # The pod does not get the password: nginx has compared it, and sends no header Authorization, unless
 # auth-response-headers has one of the authentication service (external-auth.jq).
+#
+# A path for ACME challenges asks for no password: the authority that asks there has none.
+include "allow";
 include "claims";
 include "named";
 include "quoting";
@@ -17,7 +20,7 @@ def longest_login: 1000; # of the name and the password, in base64
 # input: [answered claim] / output: the same; .users is the name of the file
 def claims($context):
   map(
-    if .options and .upstream then
+    if .options and .upstream and (is_acme_challenge | not) then
       annotations($context.options) as $set
       | own_namespace as $of
       | if [$set["auth-type", "auth-secret", "auth-secret-type", "auth-realm"]] == [null, null, null, null] then .

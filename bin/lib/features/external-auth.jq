@@ -9,8 +9,8 @@
 #   auth-keepalive*                                          no effect
 #   auth-proxy-set-headers                                   more headers for it (custom-headers.jq)
 #
-# 2xx lets a request in, 401 and 403 do not, and after any other answer, or none, nginx answers 500. So it does where
-# there is nobody to ask.
+# 2xx lets a request in, 401 and 403 do not, and after any other answer, or none, nginx answers 500; also where there
+# is nobody to ask. A path for ACME challenges is open: nobody is signed in who asks there.
 #
 # nginx asks by a subrequest to a location of the same server: "nginx-asks/3/auth.demo.80", where 3 is the number of the
 # options, and the rest is the upstream: for the same options, that may be another one in another namespace. A client's
@@ -18,8 +18,8 @@
 # http block do not count: the service must believe what they say, so nothing there is the client's.
 #
 # Subrequests share the variables that `set` makes: $asks is the number of the options, and tells the maps of the http
-# block whom a request is for. (A map that comes later in nginx.conf replaces one of the same name: so $sign_in and
-# $what_failed of templates/answers.conf.template, and what lib/frame.bash says of headers.)
+# block whom a request is for. (Of two maps for one variable, nginx takes the later one: so the maps of this file
+# replace those for $sign_in and $what_failed in templates/answers.conf.template, and for headers in lib/frame.bash.)
 include "claims";
 include "allow";
 include "quoting";
@@ -193,13 +193,14 @@ def wrong_headers($first_named; $protocol):
       | "auth-response-headers of its namespace have more than \(most_names) different names, and \(.) is one too many")
     end;
 
-# input: {annotation: value} / output: whether it asks for any of this
-def is_asked:
-  .["enable-global-auth"]
-  or any(keys[];
-    startswith("auth-url")
-    or IN("auth-method", "auth-signin", "auth-signin-redirect-param", "auth-request-redirect",
-      "auth-response-headers", "auth-always-set-cookie", "auth-cache-duration"));
+# input: {annotation: value} / output: [the names of those that ask for any of this]
+def asking:
+  . as $set
+  | [ keys[]
+      | select(startswith("auth-url")
+          or IN("auth-method", "auth-signin", "auth-signin-redirect-param", "auth-request-redirect",
+            "auth-response-headers", "auth-always-set-cookie", "auth-cache-duration")
+          or (. == "enable-global-auth" and $set[.])) ];
 
 # input: [answered claim, the oldest Ingress first] / output: the same, with .asks: whom nginx asks; or closed
 def claims($context; answer; has_pods):
@@ -215,10 +216,10 @@ def claims($context; answer; has_pods):
      else {}
      end) as $pods
   | map(
-      (if .upstream then annotations($context.options) else {} end) as $set
-      | if $set | is_asked | not then .
-        elif $set["auth-url"] == null then
-          closed("\([$set | keys[] | select(startswith("auth-") or . == "enable-global-auth")][0]) needs auth-url, which says who is asked")
+      (if .upstream and (is_acme_challenge | not) then annotations($context.options) else {} end) as $set
+      | ($set | asking) as $asking
+      | if $asking == [] then .
+        elif $set["auth-url"] == null then closed("\($asking[0]) needs auth-url, which says who is asked")
         else
           . as $claim
           | ([$set | wrong_headers($first_named[$claim.ingress | namespace]; $claim.protocol)] | first) as $wrong
@@ -243,10 +244,9 @@ def claims($context; answer; has_pods):
 
 # input: a location with .asks / output: {upstream, protocol} of whom nginx asks, or {wrong: why nobody}
 #
-# What protects that path itself does not count for the question: so if another namespace has it, it must have no
-# annotations, nor the client certificates of its host. And it must be that path for certain: one that a rule could
-# have, which nobody resolves or decodes to another one (..%2f), on a host without regular expressions, which `serving`
-# does not know.
+# What protects the path that is asked does not count for the question. So a path of another namespace is asked only
+# if it has no annotations, its host asks for no client certificates, and $path cannot mean another path: nobody
+# resolves or decodes it to one (..%2f), and its host has no regular expressions, which `serving` does not know.
 def who_is_asked($host; $locations; $upstreams; $options):
   .asks as $asks
   | .options as $number
