@@ -75,6 +75,13 @@ def size:
   capture("\\A(?<number>[0-9]{1,12})(?<unit>[bkmg]?)\\z"; "i")
   | (.number | tonumber) * {"": 1, b: 1, k: 1024, m: 1048576, g: 1073741824}[.unit | ascii_downcase];
 
+# input: [text] / output: those that the pattern of the row lets in
+#
+# One expression for all, as jq compiles it at each use.
+def right_ones($row):
+  [ "\n\(map(select(length <= 1024 and (contains("\n") | not))) | join("\n"))\n"
+    | match("(?<=\n)(\($row.pattern))(?=\n)"; "g").string ];
+
 # input: text / output: what it is as a value of the row's type; nothing if it is none
 #
 #   flag       true or false                      text   text that is what the row's pattern says
@@ -91,14 +98,13 @@ def typed($row):
   elif $row.type == "text" then .[:4096] | trimmed | matches
   else # list
     select(length <= 4096)
-    | [split(",")[] | trimmed | select(. != "")]
+    | [elements[] | select(. != "")]
     | select(length >= ($row.min // 1) and length <= 100)
-    | [.[] | [matches][0]]
-    | select(all)
+    | select(. == right_ones($row))
   end;
 
 # input: text / output: [its elements that a list of this row may have]; nothing if there are none
-def right_part($row): select(length <= 4096) | [split(",")[:100][] | [typed($row)][0][]?] | select(. != []);
+def right_part($row): select(length <= 4096) | elements[:100] | right_ones($row) | select(. != []);
 
 # input: a row / output: what its type lets in, for a sentence
 def possible:
@@ -149,6 +155,12 @@ def contradictions:
                  end
   | .[0];
 
+# input: [what is understood and set] / output: what lacks another annotation, which may be a default
+def lacking:
+  select(all(.[]; .key != "auth-url"))[]
+  | select(.set["enable-global-auth"])
+  | .wrong = "enable-global-auth needs auth-url, which says who is asked";
+
 # input: DEFAULT_ANNOTATIONS, lines "name: value" / output: [what is understood of each]
 def defaults:
   [ split("\n")[] | trimmed | select(. != "")
@@ -166,24 +178,25 @@ def wrong_defaults:
            end),
     contradictions.wrong;
 
-# input: [what is understood of the annotations of an Ingress] / output: those of $defaults that count for it, too
+# input: [what is understood of the annotations of an Ingress] / output: the same, and those of $defaults that count
 #
 # What is wrong does not take the place of a default. With enable-global-auth: false, no authentication is one.
-def defaults_that_count($defaults):
-  ([.[] | select(.set).key]) as $said
+def with_defaults($defaults):
+  ([.[] | select(.set and (.wrong | not)).key]) as $said
   | any(.[]; .set["enable-global-auth"] == false) as $without_auth
-  | $defaults[]
-  | select((.key | IN($said[]) | not) and ($without_auth and (.key | startswith("auth-")) | not));
+  | [ $defaults[]
+      | select((.key | IN($said[]) | not) and ($without_auth and (.key | startswith("auth-")) | not)) ] as $counting
+  | map(if .wrong and (.key | IN($counting[].key)) then del(.set) else . end) + $counting;
 
 # input: an Ingress / output: what its annotations ask for, and $defaults; or {} if there are none:
 # {set: {name: value}, uses: [the features that this needs], protections: [name],
 #  closed: why it must not be served, problems: [{reason, message}]}
 def asked($policy; $defaults):
-  written | map(understood) | . + [defaults_that_count($defaults)]
+  written | map(understood) | with_defaults($defaults)
   | if . == [] then {}
     else
       sort_by(.key) as $all # sorted, so that the same set is the same text
-      | ([$all[] | select(.wrong)] + [$all | map(select(.set)) | contradictions]) as $wrong
+      | ([$all[] | select(.wrong)] + [$all | map(select(.set)) | contradictions, lacking]) as $wrong
       | ([$wrong[] | select(asks_for_protection).wrong] | unique) as $obstacles
       | [ ( $wrong[]
             | select(asks_for_protection | not)

@@ -19,26 +19,29 @@ def limits:
 def for_expressions: .ingress_paths = ([.ingress_paths, .ingress_expressions] | min);
 
 # input:  [IngressRule]
-# output: {rules, with no more hosts and paths than an Ingress may have; hosts, paths: how many there were}
+# output: {rules, with no more hosts and paths than an Ingress may have; hosts, paths: how many there were; left_out:
+#         [the other hosts]}
 def first_rules($limits):
-  reduce .[] as $rule ({rules: [], is_host: {}, hosts: 0, paths: 0};
-    "\($rule.host)" as $host
+  reduce .[] as $rule ({rules: [], is_host: {}, hosts: 0, paths: 0, left_out: []};
+    "\($rule.host // "")" as $host
     | if .is_host[$host] then . else .is_host[$host] = true | .hosts += 1 end
     | ([$limits.ingress_paths - .paths, 0] | max) as $left
     | (if .hosts <= $limits.ingress_hosts then
          .rules += [$rule | if .http.paths then .http.paths |= .[:$left] else . end]
-       else .
+       else .left_out += [$host]
        end)
     | .paths += ($rule.http.paths // [] | length));
 
-# input: an Ingress / output: the same; if it asks for too much, without the rest, and with the problem in .excess
+# input: an Ingress / output: the same; if it asks for too much, without the rest, and with the problem in .excess,
+# and the hosts of which nothing is served in .left_out
 def within_limits($limits):
   if (.spec.rules // [] | length) <= $limits.ingress_hosts and (.spec.tls // [] | length) <= $limits.ingress_hosts
     and ([.spec.rules[]?.http.paths // [] | length] | add // 0) <= $limits.ingress_paths then .
   else
-    (.spec.rules // [] | first_rules($limits)) as {$rules, $hosts, $paths}
+    (.spec.rules // [] | first_rules($limits)) as {$rules, $hosts, $paths, $left_out}
     | (.spec.tls // [] | length) as $entries
     | .spec.rules = $rules
+    | .left_out = $left_out
     | .spec.tls |= (. // [])[:$limits.ingress_hosts]
     | if $hosts > $limits.ingress_hosts or $paths > $limits.ingress_paths or $entries > $limits.ingress_hosts then
         .excess = {reason: "LimitExceeded",
@@ -57,6 +60,23 @@ def more_locations:
   | ([.["auth-url", "mirror-target"] | values] | length)
     + ([.["custom-http-errors"] // empty | "", scan("401|403|405|429|500|503")] | unique | length);
 
+# input:  digest of an Ingress with annotations
+# output: what these add to each of its paths. A path takes nginx some 15 kB of memory; a session cookie adds 33 kB, TLS
+#         26, and a list of networks 14
+def more_for_each_path:
+  (if .options.set.affinity then 2 else 0 end)
+  + (if .options.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then 2 else 0 end)
+  + (if any(.options.set | keys[]; endswith("-source-range")) then 1 else 0 end);
+
+# input:  digest of an Ingress with annotations
+# output: {"name of a limit": {"what": how much of it}} of what nginx has once for all that ask for the same: a list of
+#         networks takes 20 kB and 7 for each, a date for session cookies 24
+def shared:
+  .options.set | {
+    networks: ([.[] | arrays | {(tojson): (length + 3)}] | add // {}),
+    paths: (if .affinity and .["session-cookie-expires"] then {"expires in \(.["session-cookie-expires"])": 2} else {} end)
+  };
+
 # output: the sum of the numbers
 def total(numbers): reduce numbers as $number (0; . + $number);
 
@@ -65,13 +85,17 @@ def size:
   def hosts: .claims[] | select(.pathType == "Default").host;
   def number_of_hosts: [hosts] | length;
   [.[] | hosts] as $hosts
+  | [.[] | select(.options.set)] as $annotated
+  | ([$annotated[] | shared.networks] | add // {}) as $lists
+  | ([$annotated[] | shared.paths] | add // {}) as $dates
   | {
       ingresses: length,
       hosts: ($hosts | length),
       wildcards: ([$hosts[] | select(startswith("*"))] | length),
       paths: (total(.[].claims | length) - ($hosts | length)
-        + total(.[] | select(.options.set) | more_locations * number_of_hosts)),
-      networks: total(.[].options.set | values | .[] | arrays | length),
+        + total($annotated[] | more_locations * number_of_hosts + more_for_each_path * ([.claims[] | select(.service)] | length))
+        + total($dates[])),
+      networks: total($lists[]),
       tls_hosts: total(.[] | select(.tls != [])
         | number_of_hosts as $own
         | .tls[] | .hosts // [] | length
@@ -86,26 +110,37 @@ def exceeded($limits):
 # output: {problem, ingress} for each with which they exceed a limit
 def beyond_limits($limits):
   foreach .[] as $ingress ({};
-    .used as $used
-    | ([$ingress] | size | with_entries(.value += $used[.key])) as $sum
+    ($ingress | if .options.set then shared else {} end) as $shared
+    | ( . as {$used, $seen}
+        | [$ingress] | size
+        | with_entries(.key as $limit
+            | .value += $used[$limit]
+            | .value -= total($shared[$limit] // {} | to_entries[] | select($seen[$limit][.key]).value)) ) as $sum
     | ($sum | exceeded($limits)) as $limit
     | .problem = null
     | if $limit then
         .problem = {ingress: $ingress.ingress, reason: "LimitExceeded",
           message: "it is not served: with it, the Ingresses of its namespace would have \($sum[$limit]) \($limit | gsub("tls_hosts"; "hosts in spec.tls") | gsub("networks"; "networks and other entries in lists of annotations")), and the limit is \($limits["namespace_\($limit)"])"}
-      else .used = $sum
+      else .used = $sum | .seen.networks += $shared.networks | .seen.paths += $shared.paths
       end;
     select(.problem) | {problem, $ingress});
 
 # input: [digest of an Ingress, the oldest first] / output: those with which no namespace exceeds a limit; and
-# problems, of which one for each namespace has, as .shut, the claims that the others protect (shut.jq)
+# problems, of which one for each namespace has, as .shut, the claims that the others protect (shut.jq), or null: then
+# all of the namespace is closed
 def within_namespace_limits($limits):
   [group_by(.ingress | namespace)[] | select(size | exceeded($limits)) | [beyond_limits($limits)]
    | .[0].shut = (map(.ingress) | protected_beyond) | .[] | del(.ingress)] as $problems
   | if $problems == [] then .[]
     else
       ([$problems[].problem | {(.ingress): true}] | add) as $is_beyond
-      | $problems[], (.[] | select($is_beyond[.ingress] | not))
+      | ([$problems[] | select(has("shut") and .shut == null).problem.ingress | {(namespace): true}] | add // {}) as $is_shut
+      | $problems[],
+        ( .[] | select($is_beyond[.ingress] | not)
+          | if $is_shut[.ingress | namespace] then
+              all_closed("because Ingresses of its namespace protect so much, and are beyond a limit, that any path could be meant")
+            else .
+            end )
     end;
 
 # input:  what by_service says (route.jq)

@@ -1,6 +1,13 @@
 # Lists of networks, as ingress-nginx's *-source-range annotations have them.
 include "allow";
 
+# input: text / output: its parts between commas, without white space around
+#
+# One expression for all, as jq compiles it at each use. (Without the look-behind, spaces in the middle would be looked
+# at again from each of them.)
+def elements:
+  if test("\\s") then gsub("(?<![^,])\\s+|(?<!\\s)\\s+(?![^,])"; "") else . end | split(",");
+
 # input: hexadecimal digits / output: the number
 def from_hex:
   reduce (ascii_downcase | explode[]) as $digit (0;
@@ -22,30 +29,53 @@ def masked($bits; $width):
     | pow(2; [[$width - ($bits - $i * $width), 0] | max, $width] | min) as $size
     | . - . % $size ];
 
-# input: text / output: the network that it names as nginx writes it, without the bits after the prefix:
+# output: what a network looks like, as a regular expression: an IPv4 address, or digits and colons as IPv6 has them,
+# and perhaps how many bits count. (Numbers with leading zeros are octal to some programs.)
+def looks:
+  "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])" as $number
+  | "(\($number)([.]\($number)){3}(/([12]?[0-9]|3[0-2]))?|[0-9a-fA-F]{0,4}:[0-9a-fA-F:]{1,38}(/(1[01][0-9]|12[0-8]|[1-9]?[0-9]))?)";
+
+# input: the parts of an IPv6 address between two "::" or, if there is none, all of it / output: whether it is one
+def are_whole:
+  map(split(":")) | add as $groups
+  | all($groups[]; length >= 1 and length <= 4)
+    and (length == 1 and ($groups | length) == 8 or length == 2 and ($groups | length) <= 6);
+
+# input: hexadecimal digits / output: the same without zeros in front
+def without_zeros: if startswith("0") and length > 1 then .[1:] | without_zeros else . end;
+
+# input: the eight groups of an IPv6 address, as text / output: the same, zero after the first $bits bits
+def first_bits($bits):
+  ($bits / 16 | floor) as $whole
+  | if $whole == 8 then .
+    else .[:$whole] + [.[$whole] | from_hex | . - . % pow(2; 16 - $bits % 16) | to_hex] + [range(7 - $whole) | "0"]
+    end;
+
+# input: text that looks so / output: the network that it names as nginx writes it, without the bits after the prefix:
 # "10.1.2.3/8" => "10.0.0.0/8", "::1" => "0:0:0:0:0:0:0:1/128"; nothing if it names none
 #
-# Numbers with leading zeros are octal to some programs, and an IPv4 address within an IPv6 one (::ffff:0:0/96, RFC
-# 4291, section 2.5.5.2) is never the address of a connection: neither is accepted.
+# An IPv4 address within an IPv6 one (::ffff:0:0/96, RFC 4291, section 2.5.5.2) is never the address of a connection.
 def network:
-  capture("\\A(?<address>[^/]+)(/(?<bits>0|[1-9][0-9]{0,2}))?\\z")
-  | .address as $address
-  | if $address | is_ipv4 and (test("(^|[.])0[0-9]") | not) then
-      (.bits // "32" | tonumber | select(. <= 32)) as $bits
+  split("/") as [$address, $bits]
+  | if $address | contains(":") | not then
+      ($bits // "32" | tonumber) as $bits
       | "\($address | split(".") | map(tonumber) | masked($bits; 8) | map(tostring) | join("."))/\($bits)"
-    elif $address | is_ipv6 then
-      (.bits // "128" | tonumber | select(. <= 128)) as $bits
-      | $address | groups | select(.[:6] != [0, 0, 0, 0, 0, 65535])
-      | "\(masked($bits; 16) | map(to_hex) | join(":"))/\($bits)"
-    else empty
+    else
+      ($bits // "128" | tonumber) as $bits
+      | $address | ascii_downcase | split("::") | select(are_whole)
+      | map(split(":")) as [$left, $right]
+      | $left + [range(8 - ($left + $right | length)) | "0"] + $right | map(without_zeros)
+      | select(.[:6] != ["0", "0", "0", "0", "0", "ffff"])
+      | "\(first_bits($bits) | join(":"))/\($bits)"
     end;
 
 # input: the value of an annotation / output: [network, ...] without repetitions, sorted; nothing if an entry names none
 def networks:
   strings
-  | split(",")
-  | select(length <= 1000 and all(.[]; length <= 100)) # whatever is longer names none, and would take long to look at
-  | [.[] | gsub("\\A\\s+|\\s+\\z"; "")] as $entries
-  | [$entries[] | network]
-  | select(length == ($entries | length) and length > 0)
+  | select(split(",") | length <= 1000 and all(.[]; length <= 100)) # whatever is longer names none, and takes long
+  | elements as $entries
+  | select(all($entries[]; contains("\n") | not))
+  | select($entries | join("\n") | looks as $looks | test("\\A(?>\($looks)\n)*\($looks)\\z"))
+  | [$entries | unique[] | network]
+  | select(length == ($entries | unique | length))
   | unique;

@@ -12,7 +12,8 @@ include "ownership";
 include "allow";
 
 # How many folders the shut places of one namespace on a host may lie in; and how many paths of a namespace beyond its
-# limits stay shut one by one. If there are more, all that the namespace has on these hosts is closed.
+# limits stay shut one by one. If there are more, all that the namespace has on these hosts is closed; and if the hosts
+# are more, all that it has.
 def most_folders: 50000;
 def most_beyond: 10000;
 
@@ -34,7 +35,7 @@ def protects: (.protections // []) != [] or .closed != null;
 
 # input:  an Ingress; $all are its claims, and problems
 # output: the claims that count: for a path that is refused only if the Ingress $protects it. Where it has too many
-#         paths (.excess), any could be among those that are left out.
+#         paths (.excess), any could be among those that are left out; and of hosts that are left out, all are.
 def claims_that_count($all; $protects):
   .excess as $excess
   | [$all[] | select(.host and .pathType != "Refused")]
@@ -42,25 +43,35 @@ def claims_that_count($all; $protects):
         [ $all[]
           | select(.pathType == "Refused" or ($excess and .pathType == "Default"))
           | {host, path, pathType: "Refused"} ]
+        + [.left_out // [] | only_hosts[] | {host: ., path: "/", pathType: "Refused"}]
         | unique
       else [] end;
 
-# input: [digest of an Ingress of one namespace that is beyond a limit] / output: the claims that they protect
+# input:  [digest of an Ingress of one namespace that is beyond a limit]
+# output: [the claims that they protect], or else of all their hosts; null if that is too much, too
 #
 # Clients of a whole host may need a certificate because of one. A canary protects nothing: its main Ingress does.
 def protected_beyond:
   def is_whole: any(.options.protections[]?; startswith("auth-tls-"));
   def protects_paths:
     (.options.protections or any(.claims[]; .reason == "ProtectionNotAvailable")) and (.options.set.canary | not);
-  map(select(protects_paths))
-  | (([.[].claims | length] | add) > most_beyond) as $are_many
-  | [ limit(most_beyond; .[]
-      | . as $ingress
-      | ($are_many or is_whole) as $whole
-      | .claims[] | select(if $whole then .pathType == "Default" else .service or .status or .pathType == "Refused" end)
-      | {host, path, pathType: (if $whole then "Refused" else .pathType end), beyond: true}
-        + ($ingress | {ingress, created})
-      | ., . + {host: ($ingress.options.set | aliases), alias: true}) ];
+  def claims_shut($whole):
+    . as $ingress
+    | .claims[] | select(if $whole then .pathType == "Default" else .service or .status or .pathType == "Refused" end)
+    | {host, path, pathType: (if $whole then "Refused" else .pathType end), beyond: true}
+      + ($ingress | {ingress, created})
+    | ., . + {host: ($ingress.options.set | aliases), alias: true};
+  map(select(protects_paths)) as $protecting
+  | first(
+      (false, true) as $whole
+      | [limit(most_beyond + 1; $protecting[] | claims_shut($whole or is_whole))]
+      | select(length <= most_beyond)) // null;
+
+# input: digest of an Ingress / output: the same; its hosts answer with an error
+def all_closed($why):
+  del(.uses, .options.set)
+  | .claims = [ [.claims[].host] | unique[]
+      | {host: ., path: "/", pathType: "Default", status: 503, reason: "ProtectionNotAvailable", message: "closed, \($why)"} ];
 
 # input: [{annotation: value}] / output: the same, with {} for those that none of these Ingresses has
 def only_of($ingresses):

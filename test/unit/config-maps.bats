@@ -112,6 +112,21 @@ ROWS
   cmp "$dir/first" <(fetch_all)
 }
 
+@test "what a look found out, and was ended before it told, is told by the next one" {
+  add_config_map demo/there '{"X-A": "1"}'
+  ingresses_are <<<'demo/one {"custom-headers": "there"}'
+  fetch_all >"$dir/snapshot"
+  touch -d '1 minute ago' "$STATE_DIR/keys/edition" # as it is if the look ends after it has written keys/found
+  before=$(<"$STATE_DIR/keys/edition")
+  later
+  fetch_all >"$dir/snapshot"
+  [[ $(<"$STATE_DIR/keys/edition") != "$before" ]]
+  before=$(<"$STATE_DIR/keys/edition")
+  later
+  fetch_all >"$dir/snapshot"
+  assert_equal "$before" "$(<"$STATE_DIR/keys/edition")" # nothing is new
+}
+
 @test "of one namespace, 50 are asked for, ConfigMaps and Secrets together; another namespace's are read all the same" {
   for name in {1..52}; do printf 'demo/n%s {"custom-headers": "missing-%s"}\n' "$name" "$name"; done >"$dir/rows"
   printf '%s\n' 'demo/z {"auth-secret": "z", "auth-type": "basic"}' 'shop/few {"custom-headers": "few"}' >>"$dir/rows"

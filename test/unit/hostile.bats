@@ -393,7 +393,7 @@ limited() { # INGRESSES LIMITS
   in_time "$annotated = ([range(5500) | {\"nginx.ingress.kubernetes.io/auth-\(.)\": \"\"}] | add)
     | .ingresses.items[0].spec.rules[0].http.paths |= [range(2000) as \$n | .[0] | .path = \"/\"]"
   limited '[range(12) as $n | ingress("demo/n\($n)"; "2028"; rules(["n\($n).example"])) | .metadata.annotations = {"nginx.ingress.kubernetes.io/allowlist-source-range": ([range(900) | "10.\($n).\(. % 250).\(. / 250 | floor)"] | join(","))}][]' ''
-  assert_contains "$(problems)" 'LimitExceeded: demo/n5: it is not served: with it, the Ingresses of its namespace would have 5400 networks and other entries in lists of annotations, and the limit is 5000'
+  assert_contains "$(problems)" 'LimitExceeded: demo/n5: it is not served: with it, the Ingresses of its namespace would have 5418 networks and other entries in lists of annotations, and the limit is 5000'
   # a wildcard that is shared with many, with many paths, beside many hosts of others
   jq -c -n '{ingressClasses: {items: []}, services: {items: []}, endpointSlices: {items: []},
     certificates: [{secret: "evil/t", algorithm: "RSA", file: "1-1.pem", notAfter: "9999", names: []}],
@@ -433,6 +433,45 @@ limited() { # INGRESSES LIMITS
   jq -r '.servers[] | select(.host == "shut.example").locations[] | "\(.path) \(.status)"' "$dir/model.json" >"$dir/statuses"
   assert_equal '/admin/users/public null,/admin 503,/adm null,/ 503' "$(paste -sd , "$dir/statuses")"
   assert_contains "$(problems)" 'ProtectionNotAvailable: demo/root: closed while Ingress demo/admin is quarantined, which protects /admin/users'
+}
+
+@test "what annotations cost nginx counts: a list once for all that have it, and as three networks more; cookies, TLS and lists as paths" {
+  local allow='.metadata.annotations = {"nginx.ingress.kubernetes.io/allowlist-source-range": "10.0.0.0/8,::1"}'
+  limited 'range(3) as $n | ingress("demo/n\($n)"; "2028"; rules(["n\($n).example"])) | '"$allow" 'namespace_networks=5'
+  assert_equal '' "$(problems | grep Limit)"
+  limited 'range(2) as $n | ingress("demo/n\($n)"; "2028"; rules(["n\($n).example"])) | '"$allow"' | .metadata.annotations[] += ",10.0.0.\($n)"' 'namespace_networks=11'
+  assert_contains "$(problems)" 'LimitExceeded: demo/n1: it is not served: with it, the Ingresses of its namespace would have 12 networks and other entries in lists of annotations, and the limit is 11'
+  local heavy='.metadata.annotations = ({affinity: "cookie", "session-cookie-expires": "5", "backend-protocol": "HTTPS", "denylist-source-range": "::1"} | with_entries(.key |= "nginx.ingress.kubernetes.io/" + .))'
+  # 2 paths of 6 each, and 2 for the date of both
+  limited 'range(2) as $n | ingress("demo/n\($n)"; "2028"; rules(["n\($n).example"])) | '"$heavy" 'namespace_paths=14'
+  assert_equal '' "$(problems | grep Limit)"
+  limited 'range(2) as $n | ingress("demo/n\($n)"; "2028"; rules(["n\($n).example"])) | '"$heavy" 'namespace_paths=13'
+  assert_contains "$(problems)" 'LimitExceeded: demo/n1: it is not served: with it, the Ingresses of its namespace would have 14 paths, and the limit is 13'
+}
+
+# Prints what answers at each path of a host: its status, or "served".
+answers_at() { # HOST
+  jq -r --arg host "$1" '[.servers[] | select(.host == $host or any(.others[]?; . == $host)).locations[] | "\(.path) \(.status // if .upstream then "served" else 404 end)"] | join(", ")' "$dir/model.json"
+}
+
+@test "what is beyond a limit and protects stays shut: at the aliases of others, with many aliases of its own, and on hosts too many" {
+  local allow='.metadata.annotations["nginx.ingress.kubernetes.io/allowlist-source-range"] = "10.0.0.0/8"' alias='.metadata.annotations["nginx.ingress.kubernetes.io/server-alias"]'
+  limited 'ingress("demo/a"; "2027"; rules(["a.example"])) | '"$alias = \"alias.example\""', (ingress("demo/b"; "2028"; rules(["a.example"])) | .spec.rules[].http.paths[0].path = "/admin" | '"$allow)" namespace_ingresses=1
+  assert_equal '/ 503; / 503' "$(answers_at a.example); $(answers_at alias.example)"
+  # 300 paths with 40 aliases are too many to be shut one by one
+  limited 'ingress("demo/a"; "2027"; rules(["a.example"])) | .spec.rules[].http.paths[0].path = "/300", (ingress("demo/b"; "2028"; rules(["a.example"])) | .spec.rules[].http.paths |= [range(301) as $n | .[0] | .path = "/\($n)/admin"] | '"$allow | $alias = ([range(40) | \"\\(.).example\"] | join(\",\")))" namespace_ingresses=1
+  assert_equal '/300 503, / 404' "$(answers_at a.example)"
+  # 12 x 900 hosts are, too: then all of the namespace is shut
+  limited 'ingress("demo/a"; "2027"; rules(["a.example", "*.example"])), (range(12) as $n | ingress("demo/b\($n)"; "2028"; rules([range(900) | "\($n)-\(.).example"])) | '"$allow)" namespace_ingresses=1
+  assert_equal '/ 503; / 503' "$(answers_at a.example); $(answers_at '*.example')"
+  # of an Ingress with too many hosts
+  limited 'ingress("demo/a"; "2027"; rules(["c.example", "*.example"])), (ingress("demo/b"; "2028"; rules(["a.example", "b.example", "c.example", "d.example"])) | .spec.rules[].http.paths[0].path = "/admin" | '"$allow)" ingress_hosts=2
+  assert_equal '/admin served, / 404; / 503; / 503' "$(answers_at b.example); $(answers_at c.example); $(answers_at d.example)"
+}
+
+@test "HTTP clients are sent to HTTPS if the Ingress that names their host in spec.tls is beyond a limit" {
+  limited 'ingress("demo/a"; "2027"; rules(["a.example"])) | .metadata.annotations["nginx.ingress.kubernetes.io/ssl-redirect"] = "true", ingress("demo/b"; "2028"; rules(["a.example"]) | .tls = [{hosts: ["a.example"], secretName: "s"}])' namespace_ingresses=1
+  jq '[.servers[] | select(.host == "a.example").locations[] | select(.upstream).redirect]' "$dir/model.json" | assert_json . '[true]'
 }
 
 @test "what exceeds the limits of a namespace is not served, the oldest Ingress comes first, and another namespace loses nothing" {

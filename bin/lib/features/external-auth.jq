@@ -195,12 +195,10 @@ def wrong_headers($first_named; $protocol):
 
 # input: {annotation: value} / output: [the names of those that ask for any of this]
 def asking:
-  . as $set
-  | [ keys[]
-      | select(startswith("auth-url")
-          or IN("auth-method", "auth-signin", "auth-signin-redirect-param", "auth-request-redirect",
-            "auth-response-headers", "auth-always-set-cookie", "auth-cache-duration")
-          or (. == "enable-global-auth" and $set[.])) ];
+  [ keys[]
+    | select(startswith("auth-url")
+        or IN("auth-method", "auth-signin", "auth-signin-redirect-param", "auth-request-redirect",
+          "auth-response-headers", "auth-always-set-cookie", "auth-cache-duration")) ];
 
 # input: [answered claim, the oldest Ingress first] / output: the same, with .asks: whom nginx asks; or closed
 def claims($context; answer; has_pods):
@@ -526,7 +524,7 @@ def model:
 
 # input: a location / output: its directives
 def location:
-  if .set["auth-url"] and .upstream and (.who | not) then
+  if .set["auth-url"] and .upstream and (.who | not) and (is_acme_challenge | not) then
     "return 500 \"\("\(not_available(.nobody // "auth-url asks nobody")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\"; "
   elif .who then
     "set $asks \(.options); "

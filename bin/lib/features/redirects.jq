@@ -41,7 +41,7 @@ def claims($context):
   . as $all
   # a canary has no host; and of the Ingresses beyond a limit, too, aliases take none
   | ([(.[] | select(set.canary | not)), ($context.shut[] | select(.alias | not)) | {(.host): true}] | add // {}) as $taken
-  | (reduce ($all[] | select(.ingress)) as $claim ({}; .["\($claim | own_namespace)/\($claim.host)"] += 1)) as $paths
+  | (reduce ($all[], $context.shut[] | select(.ingress)) as $claim ({}; .["\($claim | own_namespace)/\($claim.host)"] += 1)) as $paths
   | ([ $all | to_entries[] | .key as $number | .value | select(.options)
        | . as $claim
        | (set | aliases)
@@ -69,6 +69,8 @@ def claims($context):
   | ($all | map(if .options and (set | moves_without_pod) then .moves = .options else . end)) as $all
   | $all
     + [ $all[] | select(.ingress) | . as $claim | $aliases_of["\(own_namespace)/\(.host)"][]? | $claim + {host: ., alias: true} ]
+    + [ $context.shut[] | select(.alias | not)
+        | {shut: (. + {host: $aliases_of["\(own_namespace)/\(.host)"][]?, alias: true})} ]
     + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix", alias: true} ]
     + [ $rooted[] | {ingress, created, options, host, path: "/", pathType: "Exact"}
         | ., . + {host: $aliases_of["\(own_namespace)/\(.host)"][]?, alias: true} ]
