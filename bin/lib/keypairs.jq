@@ -55,8 +55,7 @@ def examine($id):
     (.certificate | found("(-----BEGIN PUBLIC KEY-----[A-Za-z0-9+/=\\f]*-----END PUBLIC KEY-----)")) as $public_key
     | (.certificate | algorithm) as $algorithm
     | (.certificate | names) as $names
-    | if $algorithm.reason then
-        $algorithm
+    | if $algorithm.reason then $algorithm
       elif .key == "" then
         {reason: "PrivateKeyInvalid", message: "openssl cannot read the private key in its tls.key"}
       elif .key != $public_key then

@@ -150,31 +150,38 @@ def model:
        | "  split_clients $request_id $in_\(.)_of_10000 {", "    \(. / 100)% 1;", "    * \"\";", "  }"),
       "" ];
 
+# input: a location with a canary / output: a block of nginx that chooses an upstream
+def to($upstream): "{ set \(.target) \($upstream | string); } ";
+
+# input: a location with a canary / output: directives for canary-by-header
+def by_header($main; $canary):
+  .canary.set as $set
+  | ($set["canary-by-header"] // "" | ascii_downcase | gsub("-"; "_")) as $header
+  | if $header == "" then ""
+    elif $set["canary-by-header-value"] then
+      "if ($http_\($header) = \($set["canary-by-header-value"] | string)) \(to($canary))"
+    elif $set["canary-by-header-pattern"] == null then
+      "if ($http_\($header) = always) \(to($canary))if ($http_\($header) = never) \(to($main))"
+    elif $set["canary-by-header-pattern"] | is_cheap then
+      "if ($http_\($header) ~ \"\($set["canary-by-header-pattern"] | pattern)\") \(to($canary))"
+    else "if ($http_\($header)) \(to($main))"
+    end;
+
 # input: a location / output: directives that set the variable with the upstream: the last one that applies decides
 def location:
-  def to($upstream): "{ set \(.target) \($upstream | string); } ";
   if .canary then
     .upstream as $main
     | .canary.sessions as $sessions
     | .canary.set as $set
     | .canary.upstream as $canary
     | ($set | weight) as $weight
-    | ($set["canary-by-header"] // "" | ascii_downcase | gsub("-"; "_")) as $header
     | "set \(.target) \((if $weight == 10000 then $canary else $main end) | string); "
     + (if $weight > 0 and $weight < 10000 then "if ($in_\($weight)_of_10000) \(to($canary))" else "" end)
     + (if $set["canary-by-cookie"] then
          "if ($http_cookie ~ \"(?:^|; ?)\($set["canary-by-cookie"] | harmless)=always(?:;|$)\") \(to($canary))"
          + "if ($http_cookie ~ \"(?:^|; ?)\($set["canary-by-cookie"] | harmless)=never(?:;|$)\") \(to($main))"
        else "" end)
-    + (if $header == "" then ""
-       elif $set["canary-by-header-value"] then
-         "if ($http_\($header) = \($set["canary-by-header-value"] | string)) \(to($canary))"
-       elif $set["canary-by-header-pattern"] == null then
-         "if ($http_\($header) = always) \(to($canary))if ($http_\($header) = never) \(to($main))"
-       elif $set["canary-by-header-pattern"] | is_cheap then
-         "if ($http_\($header) ~ \"\($set["canary-by-header-pattern"] | pattern)\") \(to($canary))"
-       else "if ($http_\($header)) \(to($main))"
-       end)
+    + by_header($main; $canary)
     + if $sessions == "sticky" then
         "if ($session_home = main) \(to($main))if ($session_home = main-canary) \(to($canary))"
         + "if (\(.target) = \($canary | string)) { set $session_suffix -canary; } "

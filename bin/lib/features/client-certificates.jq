@@ -49,18 +49,21 @@ def deciding($owners; $quarantined):
     end)
   | map_values(if $quarantined[.ingress] then .closed = "nginx rejects it" else . end);
 
+# input: answered claim / output: the same; .asked is what `client` says of its Ingress
+def with_asked($context):
+  if .ingress == null then .
+  elif any(annotations($context.options) | keys[]; startswith("auth-tls-")) then
+    . as $claim
+    | .asked = (annotations($context.options) | client($claim | own_namespace; $claim.host; $context.secrets))
+  elif .status and any(.protections[]?; startswith("auth-tls-")) then .asked = {closed: "it is closed"}
+  else .
+  end;
+
 # input:  [answered claim, the oldest Ingress first]
 # output: the same; .client says by which authority clients are verified
 def claims($context):
   owners($context) as $owners
-  | map(
-      if .ingress == null then .
-      elif any(annotations($context.options) | keys[]; startswith("auth-tls-")) then
-        . as $claim
-        | .asked = (annotations($context.options) | client($claim | own_namespace; $claim.host; $context.secrets))
-      elif .status and any(.protections[]?; startswith("auth-tls-")) then .asked = {closed: "it is closed"}
-      else .
-      end)
+  | map(with_asked($context))
   | deciding($owners; $context.quarantined) as $deciding
   | map(
       .asked as $asked

@@ -114,6 +114,21 @@ def headers:
   ["Service-Name", "service", "$http_x_service_name", "$its_service"],
   ["Service-Port", "port", "$http_x_service_port", "$its_port"];
 
+# input: model / output: lines for the http block: what the pod has answered, and what a default backend is told
+def error_maps:
+  "  map $upstream_status $pod_status { # of the last pod that was asked",
+  "    \"~(?<last_status>[0-9]+)$\" $last_status;",
+  "  }",
+  ([.options[] | codes[] | select(IN(before_pods))] | unique[]
+   | "  map $upstream_status $own_\(.) {", "    \"\" \(.).; # no pod was asked", "    default \"\";", "  }"),
+  (headers
+   | "  map $x_code $told_\(.[1]) {",
+     "    volatile; # the pod is asked without, the default backend with it",
+     "    \"\" \(.[2]);",
+     "    default \(.[3]);",
+     "  }",
+     "  proxy_set_header X-\(.[0]) $told_\(.[1]);");
+
 # input: model / output: the same with default backends where they answer
 def model:
   ready as $ready
@@ -129,24 +144,7 @@ def model:
           | {backend: .[0].backend, codes: [before_pods | select(IN($all[]))]}
           | error_locations ]
       | if .error_lines == [] then del(.error_lines) else .lines += .error_lines end)
-  | [.options[] | codes[] | select(IN(before_pods))] as $own
-  | if any(.servers[]; .error_lines or any(.locations[]; .falls_back)) then
-      .lines += [
-        "  map $upstream_status $pod_status { # of the last pod that was asked",
-        "    \"~(?<last_status>[0-9]+)$\" $last_status;",
-        "  }",
-        ($own | unique[]
-         | "  map $upstream_status $own_\(.) {", "    \"\" \(.).; # no pod was asked", "    default \"\";", "  }"),
-        (headers
-         | "  map $x_code $told_\(.[1]) {",
-           "    volatile; # the pod is asked without, the default backend with it",
-           "    \"\" \(.[2]);",
-           "    default \(.[3]);",
-           "  }",
-           "  proxy_set_header X-\(.[0]) $told_\(.[1]);"),
-        "" ]
-    else .
-    end;
+  | if any(.servers[]; .error_lines or any(.locations[]; .falls_back)) then .lines += [error_maps, ""] else . end;
 
 # input: a location / output: its directives
 #

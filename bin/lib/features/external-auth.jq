@@ -200,14 +200,20 @@ def asking:
         or IN("auth-method", "auth-signin", "auth-signin-redirect-param", "auth-request-redirect",
           "auth-response-headers", "auth-always-set-cookie", "auth-cache-duration")) ];
 
+# input:  [answered claim]
+# output: {host: {namespaces: {namespace: true} that have pods there, open: its paths without auth-url}}, as `target`
+#         wants them
+def by_host($options):
+  map(select(.upstream)) | group_by(.host)
+  | map({(.[0].host): {
+      namespaces: (map({(own_namespace): true}) | add),
+      open: (map(select(annotations($options)["auth-url"] | not)) | by_path) }})
+  | add // {};
+
 # input: [answered claim, the oldest Ingress first] / output: the same, with .asks: whom nginx asks; or closed
 def claims($context; answer; has_pods):
   ($context.services | service_addresses) as $addresses
-  | (map(select(.upstream)) | group_by(.host)
-    | map({(.[0].host): {
-        namespaces: (map({(own_namespace): true}) | add),
-        open: (map(select(annotations($context.options)["auth-url"] | not)) | by_path) }})
-    | add // {}) as $hosts
+  | by_host($context.options) as $hosts
   | first_names([$context.options[] | response_headers]; most_names) as $first_named
   | (if any($context.options[]; .["auth-url"] // "" | test("\\Ahttps?://(\\[|[0-9.]+([:/?]|\\z))")) then
        $context.slices | by_address($context.services)
@@ -221,9 +227,7 @@ def claims($context; answer; has_pods):
         else
           . as $claim
           | ([$set | wrong_headers($first_named[$claim.ingress | namespace]; $claim.protocol)] | first) as $wrong
-          | (if $wrong then {}
-             else $set["auth-url"] | target($claim; $context; $addresses; $pods; $hosts; answer)
-             end) as $target
+          | (if $wrong then {} else $set["auth-url"] | target($claim; $context; $addresses; $pods; $hosts; answer) end) as $target
           | if $wrong then closed($wrong)
             elif $target.wrong then closed($target.wrong) | .status = 500
             elif $target.upstream then .asks = ($target | {upstream, service, protocol}) | .also += [$target]

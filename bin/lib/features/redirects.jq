@@ -32,6 +32,18 @@ def moves_without_pod:
   (.["permanent-redirect"] or .["temporal-redirect"] or .["app-root"])
   and all(keys[]; test("^(auth-|allowlist-|denylist-|limit-)") | not);
 
+# input:  [claim]; $taken is {host: true} of those that somebody has
+# output: as within_most: the aliases of which each goes to the oldest Ingress that wants it
+def aliases_of_all($taken; $context):
+  (reduce (.[], $context.shut[] | select(.ingress)) as $claim ({}; .["\($claim | own_namespace)/\($claim.host)"] += 1)) as $paths
+  | [ to_entries[] | .key as $number | .value | select(.options)
+      | . as $claim
+      | (annotations($context.options) | aliases)
+      | {alias: ., host: $claim.host,
+         namespace: ($claim | own_namespace), ingress: $claim.ingress, $number} ]
+  | group_by(.alias) | map(.[0] | select($taken[.alias] | not)) | sort_by(.number)
+  | within_most($paths);
+
 # input:  [claim]
 # output: the same, and claims for hosts that no rule is for: of two Ingresses that want one, the older gets it
 #
@@ -41,14 +53,7 @@ def claims($context):
   . as $all
   # a canary has no host; and of the Ingresses beyond a limit, too, aliases take none
   | ([(.[] | select(set.canary | not)), ($context.shut[] | select(.alias | not)) | {(.host): true}] | add // {}) as $taken
-  | (reduce ($all[], $context.shut[] | select(.ingress)) as $claim ({}; .["\($claim | own_namespace)/\($claim.host)"] += 1)) as $paths
-  | ([ $all | to_entries[] | .key as $number | .value | select(.options)
-       | . as $claim
-       | (set | aliases)
-       | {alias: ., host: $claim.host,
-          namespace: ($claim | own_namespace), ingress: $claim.ingress, $number} ]
-     | group_by(.alias) | map(.[0] | select($taken[.alias] | not)) | sort_by(.number)
-     | within_most($paths)) as {$aliases, $beyond}
+  | aliases_of_all($taken; $context) as {$aliases, $beyond}
   | (reduce $aliases[] as $it ({}; .["\($it.namespace)/\($it.host)"] += [$it.alias])) as $aliases_of
   | ([$aliases[] | {(.alias): true}] | add // {}) as $is_alias
   | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: (.host | www_host)}
