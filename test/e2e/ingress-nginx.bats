@@ -76,7 +76,8 @@ old() { # 8080|8443 URL [CURL_OPTION...]   asks the controller of "moving"
   kubectl -n e2e create configmap old-headers --from-literal X-Frame-Options=DENY
   kubectl -n e2e create ingress old-headers --class nginx --rule 'old-headers.example/*=backend:80' --annotation nginx.ingress.kubernetes.io/custom-headers=e2e/old-headers
   head -c 1500000 /dev/zero >"$BATS_TEST_TMPDIR/body"
-  wait_for_line 20 'ALLOWED_RESPONSE_HEADERS' old 8080 http://old-headers.example/
+  wait_for_line 20 'the setting ALLOWED_RESPONSE_HEADERS does not name' api '/api/v1/namespaces/e2e/events?fieldSelector=involvedObject.name=old-headers'
+  assert_equal 503 "$(old 8080 http://old-headers.example/ -o /dev/null -w '%{http_code}')"
   local upload=(-o /dev/null -w '%{http_code}' --data-binary "@$BATS_TEST_TMPDIR/body")
   wait_for_equal 20 200 old 8080 http://old-upload.example/ "${upload[@]}"
   assert_equal 413 "$(old 8080 http://old-api.example/v1/users "${upload[@]}")"
