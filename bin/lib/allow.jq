@@ -46,6 +46,9 @@ def is_acme_challenge:
   .pathType != "RegularExpression"
   and (.path // "" | . == "/.well-known/acme-challenge" or startswith("/.well-known/acme-challenge/"));
 
+# input: a claim or location; $set are its annotations / output: whether nobody needs a login there
+def needs_no_login($set): is_acme_challenge and $set["rewrite-target"] == null;
+
 # input: any value / output: whether it is a number of a TCP port
 def is_port:
   type == "number" and . == floor and . >= 1 and . <= 65535;

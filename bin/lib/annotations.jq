@@ -180,12 +180,14 @@ def wrong_defaults:
 
 # input: [what is understood of the annotations of an Ingress] / output: the same, and those of $defaults that count
 #
-# What is wrong does not take the place of a default. With enable-global-auth: false, no authentication is one.
+# What is wrong does not take the place of a default. With enable-global-auth: false, no authentication is one. For the
+# requests of a canary, what its main Ingress has counts.
 def with_defaults($defaults):
   ([.[] | select(.set and (.wrong | not)).key]) as $said
   | any(.[]; .set["enable-global-auth"] == false) as $without_auth
+  | any(.[]; .set.canary) as $is_canary
   | [ $defaults[]
-      | select((.key | IN($said[]) | not) and ($without_auth and (.key | startswith("auth-")) | not)) ] as $counting
+      | select((.key | IN($said[]) | not) and ($without_auth and (.key | startswith("auth-")) or $is_canary | not)) ] as $counting
   | map(if .wrong and (.key | IN($counting[].key)) then del(.set) else . end) + $counting;
 
 # input: an Ingress / output: what its annotations ask for, and $defaults; or {} if there are none:

@@ -54,7 +54,7 @@ find_known() { # <ITEMS
     FILENAME != "-" { known[$1] = $2; next }
     { print >items }
     $0 in known { print known[$0]; next }
-    large && length($0) + 400 * gsub(/,[^"{[]/, "&") >= large { print "late"; print >large_ones; next }
+    large && length($0) + 400 * gsub(/,[^"{[\\]/, "&") >= large { print "late"; print >large_ones; next }
     { print ""; print >new }' "$late/known" - >"$list/found"
   [[ ! -s $list/large-items.new && ! -s $list/large-items ]] || mv -T "$list/large-items.new" "$list/large-items"
 }

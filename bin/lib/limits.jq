@@ -61,20 +61,22 @@ def more_locations:
     + ([.["custom-http-errors"] // empty | "", scan("401|403|405|429|500|503")] | unique | length);
 
 # input:  digest of an Ingress with annotations
-# output: what these add to each of its paths. A path takes nginx some 15 kB of memory; a session cookie adds 33 kB, TLS
-#         26, and a list of networks 14
+# output: what these add to each of its paths. A path takes nginx some 15 kB of memory; a session cookie adds 33 kB, and
+#         TLS 26
 def more_for_each_path:
-  (if .options.set.affinity then 2 else 0 end)
-  + (if .options.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then 2 else 0 end)
-  + (if any(.options.set | keys[]; endswith("-source-range")) then 1 else 0 end);
+  (if .options.set.affinity then 1 else 0 end)
+  + (if .options.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then 1 else 0 end);
+
+# input: the name of an annotation / output: whether it is a list of networks (network-lists.jq)
+def is_network_list: endswith("-source-range") or . == "limit-allowlist";
 
 # input:  digest of an Ingress with annotations
 # output: {"name of a limit": {"what": how much of it}} of what nginx has once for all that ask for the same: a list of
-#         networks takes 20 kB and 7 for each, a date for session cookies 24
+#         networks, and a date for session cookies, which takes 24 kB
 def shared:
   .options.set | {
-    networks: ([.[] | arrays | {(tojson): (length + 3)}] | add // {}),
-    paths: (if .affinity and .["session-cookie-expires"] then {"expires in \(.["session-cookie-expires"])": 2} else {} end)
+    networks: ([to_entries[] | select(.key | is_network_list).value | {(tojson): length}] | add // {}),
+    paths: (if .affinity and .["session-cookie-expires"] then {"expires in \(.["session-cookie-expires"])": 1} else {} end)
   };
 
 # output: the sum of the numbers
@@ -95,7 +97,7 @@ def size:
       paths: (total(.[].claims | length) - ($hosts | length)
         + total($annotated[] | more_locations * number_of_hosts + more_for_each_path * ([.claims[] | select(.service)] | length))
         + total($dates[])),
-      networks: total($lists[]),
+      networks: (total($lists[]) + total($annotated[].options.set | to_entries[] | select(.key | is_network_list | not).value | arrays | length)),
       tls_hosts: total(.[] | select(.tls != [])
         | number_of_hosts as $own
         | .tls[] | .hosts // [] | length
@@ -126,15 +128,14 @@ def beyond_limits($limits):
     select(.problem) | {problem, $ingress});
 
 # input: [digest of an Ingress, the oldest first] / output: those with which no namespace exceeds a limit; and
-# problems, of which one for each namespace has, as .shut, the claims that the others protect (shut.jq), or null: then
-# all of the namespace is closed
+# problems, of which one for each namespace has what protected_beyond says of the others (shut.jq)
 def within_namespace_limits($limits):
   [group_by(.ingress | namespace)[] | select(size | exceeded($limits)) | [beyond_limits($limits)]
-   | .[0].shut = (map(.ingress) | protected_beyond) | .[] | del(.ingress)] as $problems
+   | .[0] += (map(.ingress) | protected_beyond) | .[] | del(.ingress)] as $problems
   | if $problems == [] then .[]
     else
       ([$problems[].problem | {(.ingress): true}] | add) as $is_beyond
-      | ([$problems[] | select(has("shut") and .shut == null).problem.ingress | {(namespace): true}] | add // {}) as $is_shut
+      | ([$problems[] | select(.are_many).problem.ingress | {(namespace): true}] | add // {}) as $is_shut
       | $problems[],
         ( .[] | select($is_beyond[.ingress] | not)
           | if $is_shut[.ingress | namespace] then

@@ -217,7 +217,7 @@ def location($ready):
 
 # the four stages; quarantined Ingresses stay in until each host's owner is known: then `served` drops them
 | ([ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
-     ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($ours)) as $before_features # 1. claim, 2. answered
+     ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($ours; $limits)) as $before_features # 1. claim, 2. answered
 | {$features, $options, $secrets, $services, $slices, $ours, shut: [$limited[].shut[]?], quarantined: $is_quarantined,
    shared: ($ENV.SHARED_NAMESPACES | split(","))} as $for_features
 | (($before_features | feature_claims($for_features; answered($services)) | map(.shut // .)) + $for_features.shut) as $answered

@@ -43,12 +43,13 @@ def claims_that_count($all; $protects):
         [ $all[]
           | select(.pathType == "Refused" or ($excess and .pathType == "Default"))
           | {host, path, pathType: "Refused"} ]
-        + [.left_out // [] | only_hosts[] | {host: ., path: "/", pathType: "Refused"}]
+        + [.left_out // [] | only_hosts[], first(.[] | select(. == "")) | {host: ., path: "/", pathType: "Refused"}]
         | unique
       else [] end;
 
 # input:  [digest of an Ingress of one namespace that is beyond a limit]
-# output: [the claims that they protect], or else of all their hosts; null if that is too much, too
+# output: {shut: [the claims that they protect], or else those of all their hosts; are_many: if these are too many, too.
+#         Then not all are in `shut`, and all of the namespace must be closed}
 #
 # Clients of a whole host may need a certificate because of one. A canary protects nothing: its main Ingress does.
 def protected_beyond:
@@ -57,21 +58,26 @@ def protected_beyond:
     (.options.protections or any(.claims[]; .reason == "ProtectionNotAvailable")) and (.options.set.canary | not);
   def claims_shut($whole):
     . as $ingress
-    | .claims[] | select(if $whole then .pathType == "Default" else .service or .status or .pathType == "Refused" end)
+    | .claims[]
+    | select(if $whole then .pathType == "Default" or (.pathType == "Refused" and .path == "/")
+             else .service or .status or .pathType == "Refused"
+             end)
     | {host, path, pathType: (if $whole then "Refused" else .pathType end), beyond: true}
       + ($ingress | {ingress, created})
     | ., . + {host: ($ingress.options.set | aliases), alias: true};
   map(select(protects_paths)) as $protecting
-  | first(
-      (false, true) as $whole
-      | [limit(most_beyond + 1; $protecting[] | claims_shut($whole or is_whole))]
-      | select(length <= most_beyond)) // null;
+  | [limit(most_beyond + 1; $protecting[] | claims_shut(is_whole))] as $shut
+  | if $shut | length <= most_beyond then {$shut}
+    else
+      [limit(most_beyond + 1; $protecting[] | claims_shut(true))]
+      | {shut: .[:most_beyond], are_many: (length > most_beyond)}
+    end;
 
-# input: digest of an Ingress / output: the same; its hosts answer with an error
+# input: digest of an Ingress / output: the same, closed; what says where it is stays
 def all_closed($why):
-  del(.uses, .options.set)
-  | .claims = [ [.claims[].host] | unique[]
-      | {host: ., path: "/", pathType: "Default", status: 503, reason: "ProtectionNotAvailable", message: "closed, \($why)"} ];
+  .options.set |= ((. // {}) | {canary, "from-to-www-redirect", "rewrite-target", "server-alias", "use-regex"} | del(.[] | nulls))
+  | del(.options | select(.set == {}).set)
+  | .claims |= map(if .service then del(.service, .port) + {status: 503, reason: "ProtectionNotAvailable", message: "closed, \($why)"} else . end);
 
 # input: [{annotation: value}] / output: the same, with {} for those that none of these Ingresses has
 def only_of($ingresses):

@@ -17,21 +17,22 @@ def known_secrets:
 # input: anything / output: why a part of an Ingress is not served as it says
 def problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message}};
 
-# input:  [digest of an Ingress]
+# input:  [digest of an Ingress, the oldest first]; $most: how many hosts count of one namespace
 # output: {namespace: {hosts: {host: true}, wild: whether one is a wildcard}} of all that have a spec.tls
-def hosts_with_tls:
-  def hosts: [.tls[].hosts[]? | strings] + [.claims[].host];
-  map(select(.tls != []) | {namespace: (.ingress | namespace), hosts: hosts}) | group_by(.namespace)
-  | map({(.[0].namespace): (map(.hosts[]) | {hosts: (map({(.): true}) | add // {}), wild: any(.[]; startswith("*"))})})
+def hosts_with_tls($most):
+  def hosts: (.claims[] | select(.pathType == "Default").host), (.tls[].hosts[]? | strings);
+  map(select(.tls != [])) | group_by(.ingress | namespace)
+  | map({(.[0].ingress | namespace):
+      ([limit($most; .[] | hosts)] | {hosts: (map({(.): true}) | add // {}), wild: any(.[]; startswith("*"))})})
   | add // {};
 
-# input:  [claim]; $ingresses are the digests
+# input:  [claim]; $ingresses are the digests, also of those beyond a limit
 # output: the same; those to be redirected if their host has TLS are, or are not
 #
 # The spec.tls of any Ingress of the claim's own namespace counts, as in ingress-nginx.
-def redirected_with_tls($ingresses):
+def redirected_with_tls($ingresses; $limits):
   if any(.[]; .redirect == "with TLS") then
-    ($ingresses | hosts_with_tls) as $with_tls
+    ($ingresses | hosts_with_tls(2 * $limits.namespace_tls_hosts)) as $with_tls
     | map(
         if .redirect != "with TLS" then .
         else

@@ -22,10 +22,12 @@ load words
   ingress wants wants.example / red enable-global-auth=true
   ingress own own.example / red auth-url=http://auth.e2e.svc.cluster.local/
   ingress open open.example / red enable-global-auth=false
+  ingress canary open.example / blue canary=true canary-by-header=X-Canary
   ingress without without.example / nowhere enable-global-auth=true default-backend=blue
   ingress moved moved.example / nowhere enable-global-auth=true permanent-redirect=https://www.example
   serve
   assert_equal '401 401 200 200' "$(statuses {plain,wants,own,open}.example/)"
+  assert_equal blue "$(who_answers open.example / -H 'X-Canary: always')"
   DEFAULT_ANNOTATIONS=''
   serve
   assert_equal '200 503 200 200 503 503' "$(statuses {plain,wants,own,open,without,moved}.example/)"

@@ -191,17 +191,20 @@ auth=http://auth.e2e.svc.cluster.local
 @test "a path for ACME challenges is open, by its own rule only: with auth-url and with passwords" {
   secret users Opaque 'auth=u:$apr1$a$WtaHPwLjsVBV9UVh8Vx7a/'
   for name in asks login; do
-    annotations=("auth-url=$auth/check?status=401")
+    annotations=("auth-url=$auth/check?status=401" auth-response-headers=X-User)
     [[ $name == asks ]] || annotations=(auth-type=basic auth-secret=users)
     ingress "$name" "$name.example" / red "${annotations[@]}"
     ingress "$name-challenge" "$name.example" /.well-known/acme-challenge blue "${annotations[@]}"
     ingress "$name-alike" "$name.example" /.well-known/acme-challenges blue "${annotations[@]}"
     ingress "no-rule-$name" "no-rule-$name.example" / red "${annotations[@]}"
+    ingress "moved-$name" "moved-$name.example" Exact:/.well-known/acme-challenge/token red "${annotations[@]}" rewrite-target=/admin
   done
   serve
   for name in asks login; do
     assert_equal "$name: 200 200 401 401 401" "$name: $(statuses "$name.example"/{.well-known/acme-challenge{,/token,s,s/token},} | sed 's/ [^ ]*$//') $(status "no-rule-$name.example" /.well-known/acme-challenge/token)"
+    assert_equal 401 "$(status "moved-$name.example" /.well-known/acme-challenge/token)"
   done
+  assert_equal null "$(pod_gets '.header["X-User"] | tojson' asks.example /.well-known/acme-challenge/token -H 'X-User: admin')"
 }
 
 @test "the question is asked after lists of addresses and redirects, and for pods that speak TLS or gRPC, HEAD and WebSockets" {

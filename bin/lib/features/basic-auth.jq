@@ -20,17 +20,17 @@ def longest_login: 1000; # of the name and the password, in base64
 # input: [answered claim] / output: the same; .users is the name of the file
 def claims($context):
   map(
-    if .options and .upstream and (is_acme_challenge | not) then
-      annotations($context.options) as $set
-      | own_namespace as $of
-      | if [$set["auth-type", "auth-secret", "auth-secret-type", "auth-realm"]] == [null, null, null, null] then .
-        elif $set["auth-type"] == null then closed("auth-secret and auth-realm need auth-type: basic")
-        elif $set["auth-secret"] == null then closed("auth-type needs auth-secret, the Secret with the passwords")
-        else
-          ($set["auth-secret"] | secret($set["auth-secret-type"] // "auth-file"; $of; $context.secrets)) as $secret
-          | if $secret.file then .users = $secret.file else closed($secret.message) end
-        end
-    else . end);
+    annotations($context.options) as $set
+    | if .options and .upstream and (needs_no_login($set) | not) then
+        own_namespace as $of
+        | if [$set["auth-type", "auth-secret", "auth-secret-type", "auth-realm"]] == [null, null, null, null] then .
+          elif $set["auth-type"] == null then closed("auth-secret and auth-realm need auth-type: basic")
+          elif $set["auth-secret"] == null then closed("auth-type needs auth-secret, the Secret with the passwords")
+          else
+            ($set["auth-secret"] | secret($set["auth-secret-type"] // "auth-file"; $of; $context.secrets)) as $secret
+            | if $secret.file then .users = $secret.file else closed($secret.message) end
+          end
+      else . end);
 
 # input: a location / output: its directives
 #

@@ -220,7 +220,8 @@ def claims($context; answer; has_pods):
      else {}
      end) as $pods
   | map(
-      (if .upstream and (is_acme_challenge | not) then annotations($context.options) else {} end) as $set
+      annotations($context.options) as $set
+      | (if .upstream and (needs_no_login($set) | not) then $set else {} end) as $set
       | ($set | asking) as $asking
       | if $asking == [] then .
         elif $set["auth-url"] == null then closed("\($asking[0]) needs auth-url, which says who is asked")
@@ -528,7 +529,9 @@ def model:
 
 # input: a location / output: its directives
 def location:
-  if .set["auth-url"] and .upstream and (.who | not) and (is_acme_challenge | not) then
+  if .set["auth-url"] and .upstream and needs_no_login(.set) then
+    "set $asks \(.options); " # nobody is asked, so the headers of auth-response-headers are empty: no client can say them
+  elif .set["auth-url"] and .upstream and (.who | not) then
     "return 500 \"\("\(not_available(.nobody // "auth-url asks nobody")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\"; "
   elif .who then
     "set $asks \(.options); "
