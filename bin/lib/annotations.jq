@@ -183,12 +183,14 @@ def wrong_defaults:
 # What is wrong does not take the place of a default. With enable-global-auth: false, no authentication is one. For the
 # requests of a canary, what its main Ingress has counts.
 def with_defaults($defaults):
-  ([.[] | select(.set and (.wrong | not)).key]) as $said
-  | any(.[]; .set["enable-global-auth"] == false) as $without_auth
-  | any(.[]; .set.canary) as $is_canary
-  | [ $defaults[]
-      | select((.key | IN($said[]) | not) and ($without_auth and (.key | startswith("auth-")) or $is_canary | not)) ] as $counting
-  | map(if .wrong and (.key | IN($counting[].key)) then del(.set) else . end) + $counting;
+  if $defaults == [] or any(.[]; .set.canary) then .
+  else
+    [.[] | select(.set and (.wrong | not)).key] as $said
+    | any(.[]; .set["enable-global-auth"] == false) as $without_auth
+    | [ $defaults[] | .key as $key
+        | select(all($said[]; . != $key) and ($without_auth and ($key | startswith("auth-")) | not)) ] as $counting
+    | map(if .wrong and (.key | IN($counting[].key)) then del(.set) else . end) + $counting
+  end;
 
 # input: an Ingress / output: what its annotations ask for, and $defaults; or {} if there are none:
 # {set: {name: value}, uses: [the features that this needs], protections: [name],
