@@ -51,7 +51,7 @@ documented() { # WHERE...
 
 @test "the image's nginx knows every directive, and has no error of its own to tell, but of single requests" {
   run controller_logs
-  assert_contains "$output" 'apply: new configuration: added '
+  grep -qE '^[0-9:]+ (ingress-controller|apply): ' <<<"$output" # the logs are there; of a controller that has just been started again, without a change
   refute_contains "$output" 'It is left out:'
   # Other tests, which may have run before on this cluster, want errors of requests, and have apply repeat what nginx rejects.
   errors=$(grep -E '^[0-9]{4}/[0-9/]+ .*\[(error|crit|alert|emerg)\]' <<<"$output" | grep -v ', client: ' || true)
