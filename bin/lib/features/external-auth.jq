@@ -221,9 +221,8 @@ def claims($context; answer; has_pods):
      end) as $pods
   | map(
       annotations($context.options) as $set
-      | (if .upstream and (needs_no_login($set) | not) then $set else {} end) as $set
       | ($set | asking) as $asking
-      | if $asking == [] then .
+      | if $asking == [] or .upstream == null or needs_no_login($set) then .
         elif $set["auth-url"] == null then closed("\($asking[0]) needs auth-url, which says who is asked")
         else
           . as $claim
