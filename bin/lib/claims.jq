@@ -34,10 +34,6 @@ def closed($why):
   del(.upstream, .service, .port, .port_name, .protocol, .also, .balance)
   + {status: 503, reason: "ProtectionNotAvailable", message: not_available($why)};
 
-# output: how many bytes of a request's body, or of an answer, nginx holds at most: all Ingresses share its memory
-def most_held: 1048576;
-
-# input: {annotation: value} / output: the greatest body that may be held, or null if it may be any, or too great
+# input: {annotation: value} / output: how many bytes a body that is held may have, or null if that is too many or any
 def greatest_held_body:
-  (if has("proxy-body-size") then .["proxy-body-size"] else most_held end)
-  | if . > 0 and . <= most_held then . else null end;
+  .["proxy-body-size"] // 1048576 | if . > 0 and . <= 8388608 then . else null end;

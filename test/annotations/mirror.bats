@@ -117,10 +117,10 @@ has_copy() { # PATH
   assert_equal 0 "$(copies "$path" length)"
 }
 
-@test "nobody can fill the memory with bodies that are copied: they are as large as proxy-body-size says, up to 1 MiB" {
+@test "nobody can fill the memory with bodies that are copied: they are as large as proxy-body-size says, up to 8 MiB" {
   ingress copied one.example / red 'mirror-target=http://auth.e2e.svc$request_uri'
   ingress small two.example / red 'mirror-target=http://auth.e2e.svc$request_uri' proxy-body-size=1k
-  ingress large three.example / red 'mirror-target=http://auth.e2e.svc$request_uri' proxy-body-size=8m
+  ingress large three.example / red 'mirror-target=http://auth.e2e.svc$request_uri' proxy-body-size=9m
   ingress none four.example / red 'mirror-target=http://auth.e2e.svc$request_uri' mirror-request-body=off
   ingress refused five.example / red 'mirror-target=http://elsewhere.example$request_uri'
   ingress copies copies.example / auth
@@ -129,7 +129,7 @@ has_copy() { # PATH
   local large=(--data-binary "@$dir/large" -H Expect:)
   assert_equal '413 413 200 200 200' "$(statuses {one,two,three,four,five}.example/ -- "${large[@]}")"
   assert_equal 200 "$(status one.example / -d x)"
-  assert_contains "$(problems)" 'AnnotationRefused: e2e/large: requests are mirrored without their bodies: proxy-body-size is 0 or more than 1m'
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/large: requests are mirrored without their bodies: proxy-body-size is 0 or more than 8m'
   who_answers three.example /copied -d x
   wait_for 10 has_copy /copied
   assert_equal '' "$(copies /copied '.[0].body')"

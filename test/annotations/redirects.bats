@@ -126,11 +126,13 @@ moved() { # HOST PATH [CURL_OPTION...]
   ingress force one.example / red force-ssl-redirect=true
   TLS=some ingress ssl two.example / red ssl-redirect=true preserve-trailing-slash=true
   TLS=some ingress short five.example / red ssl-redirect=true
+  TLS=some ingress cut six.example / red ssl-redirect=true preserve-trailing-slash=false
   ingress port three.example / red permanent-redirect=/x use-port-in-redirects=true
   ingress with-port four.example / red force-ssl-redirect=true use-port-in-redirects=true
   serve
   assert_equal '308 https://one.example/a/?b=c' "$(moved one.example '/a/?b=c')"
   assert_equal '308 https://two.example/ 308 https://five.example 308 https://five.example/a/' "$({ moved two.example / && moved five.example / && moved five.example /a/; } | xargs)"
+  assert_equal '308 https://six.example 308 https://six.example/a 308 https://six.example/a/?b=/' "$(for uri in / /a/ '/a/?b=/'; do moved six.example "$uri"; done | xargs)"
   assert_equal 308 "$(status one.example / -H 'X-Forwarded-Proto: https')"
   assert_equal red "$(ask_tls one.example / -o /dev/null -w '%{http_code}' | sed s/200/red/)"
   assert_equal '301 http://three.example:8080/x' "$(moved three.example:8080 /)"

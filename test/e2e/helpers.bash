@@ -102,11 +102,11 @@ status_is() { # STATUS HOST PATH
 }
 
 # Both replicas of the controller must have the route: sixteen answers in a row, each on a connection of its own.
-always_status() { # STATUS HOST PATH
+always_status() { # STATUS HOST PATH [CURL_OPTION...]
   local i urls=() expected
   for i in {1..16}; do urls+=(-o /dev/null "http://$ADDRESS$3"); done
   printf -v expected "$1 %.0s" {1..16}
-  [[ $(curl -s -g --path-as-is --max-time 10 -H "Host: $2" -H 'Connection: close' -w '%{http_code} ' "${urls[@]}") == "$expected" ]]
+  [[ $(curl -s -g --path-as-is --max-time 10 -H "Host: $2" -H 'Connection: close' -w '%{http_code} ' "${@:4}" "${urls[@]}") == "$expected" ]]
 }
 
 admin() { # POD PATH   asks that controller pod, through the API server

@@ -66,12 +66,12 @@ old() { # 8080|8443 URL [CURL_OPTION...]   asks the controller of "moving"
 @test "Ingresses of the class that ingress-nginx had are served as they are, with their annotations and redirects to HTTPS" {
   wait_for_line 20 '"uri":"/users"' old 8080 http://old-api.example/v1/users
   wait_for_line 20 '"host":"old-shop.example"' old 8443 https://old-shop.example/ --cacert "$BATS_FILE_TMPDIR/pair.crt"
-  assert_equal '308 https://old-shop.example/' "$(old 8080 http://old-shop.example/ -o /dev/null -w '%{http_code} %{redirect_url}')"
+  assert_equal '308 https://old-shop.example/a' "$(old 8080 http://old-shop.example/a/ -o /dev/null -w '%{http_code} %{redirect_url}')"
   assert_equal 308 "$(old 8080 http://old-shop.example/ -o /dev/null -w '%{http_code}' -H 'X-Forwarded-Proto: https')"
   assert_contains "$(old 8443 https://old-shop.example/ -k -D - -o /dev/null)" 'max-age=31536000; includeSubDomains'
 }
 
-@test "as there, a body may have 1 MiB if its Ingress does not say otherwise, and custom-headers sets no header that is not allowed" {
+@test "as there, a body may have 1 MiB and is held if its Ingress does not say otherwise, and custom-headers sets no header that is not allowed" {
   kubectl -n e2e create ingress old-upload --class nginx --rule 'old-upload.example/*=backend:80' --annotation nginx.ingress.kubernetes.io/proxy-body-size=2m
   kubectl -n e2e create configmap old-headers --from-literal X-Frame-Options=DENY
   kubectl -n e2e create ingress old-headers --class nginx --rule 'old-headers.example/*=backend:80' --annotation nginx.ingress.kubernetes.io/custom-headers=e2e/old-headers
@@ -81,6 +81,7 @@ old() { # 8080|8443 URL [CURL_OPTION...]   asks the controller of "moving"
   local upload=(-o /dev/null -w '%{http_code}' --data-binary "@$BATS_TEST_TMPDIR/body")
   wait_for_equal 20 200 old 8080 http://old-upload.example/ "${upload[@]}"
   assert_equal 413 "$(old 8080 http://old-api.example/v1/users "${upload[@]}")"
+  assert_contains "$(old 8080 http://old-api.example/v1/users -H 'Transfer-Encoding: chunked' -d users)" '"Content-Length":["5"]'
   kubectl -n e2e delete configmap old-headers
 }
 

@@ -157,6 +157,33 @@ assert_state_is_small() {
   assert_state_is_small
 }
 
+# Opens a connection to the tenant's Ingress and sends a body of 8 MB but for its last byte. sockets has one more.
+send_most_of_a_body() {
+  local address socket
+  address=$(address_with_port)
+  exec {socket}<>"/dev/tcp/${address%:*}/${address##*:}"
+  sockets+=("$socket")
+  { printf 'POST / HTTP/1.1\r\nHost: bodies.example\r\nContent-Length: 8000001\r\n\r\n' && head -c 8000000 /dev/zero; } >&"$socket" || true
+}
+
+@test "bodies that nginx holds have a volume of their own: who fills it gets a 500, and a small body needs no room there" {
+  tenant_creates 'service("backend"), slice("backend"; ["10.0.0.1"]; 80), (ingress("bodies"; ["bodies.example"]) | .metadata.annotations = {
+    "nginx.ingress.kubernetes.io/proxy-request-buffering": "on", "nginx.ingress.kubernetes.io/proxy-body-size": "8m"})'
+  kubectl -n e2e create ingress held --class bash --rule 'held.example/*=backend:80' --annotation nginx.ingress.kubernetes.io/proxy-request-buffering=on >/dev/null
+  wait_for 20 always_status 200 held.example / -d small
+  local sockets=() answers='' answer
+  for _ in {1..90}; do send_most_of_a_body; done
+  assert_neighbour_unharmed ''
+  wait_for 10 always_status 200 held.example / -d small
+  for socket in "${sockets[@]}"; do
+    read -r -t 0.1 -u "$socket" answer || answer=none
+    answers+="${answer:0:12} "
+    exec {socket}>&-
+  done
+  assert_contains "$answers" 'HTTP/1.1 500 '
+  assert_equal '' "${answers//@(HTTP\/1.1 500|none) /}"
+}
+
 @test "an Ingress with 5,000 mistakes leaves the neighbour's problem in the log, and in the Events" {
   tenant_creates 'ingress("mistakes"; ["mistakes.example"]; [range(4990) | path("/mistake-\(.);"; "Prefix")])'
   create_ingress mistaken 'mistaken.example/*=missing:80' >/dev/null

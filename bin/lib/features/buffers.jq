@@ -1,13 +1,19 @@
 # proxy-buffering, proxy-buffer-size, proxy-buffers-number, proxy-busy-buffers-size, proxy-max-temp-file-size,
 # proxy-request-buffering, proxy-http-version, client-body-buffer-size: what nginx holds of an answer or a request.
 #
-# nginx holds data for slow senders and slow readers, and all Ingresses share its memory. So a request
-# holds at most 1 MiB of a body, and an answer at most 1 MiB in its buffers. nginx rejects sizes that do not fit
-# together (ngx_http_upstream.c: proxy_busy_buffers_size): here they are made to fit.
+# nginx holds data for slow senders and slow readers, and all Ingresses share its memory.
 #
-# Nothing goes to files (proxy_max_temp_file_size): they are in memory, too, with the configuration and the keys, and
-# their number has no limit.
+# - A body that is held takes 16k of memory, or up to 64k, and the rest goes to a file on a volume of its own, whose
+#   size is fixed: when it is full, such a request gets a 500, and nobody else notices. The number of requests whose
+#   bodies are held has a limit, too (proxying.conf.template), and bodies of more than 8 MiB are passed on as they
+#   come.
+# - An answer has at most 1 MiB in its buffers, and nothing of it goes to a file (proxy_max_temp_file_size): the
+#   number of such files has no limit. nginx rejects sizes that do not fit together (ngx_http_upstream.c:
+#   proxy_busy_buffers_size): here they are made to fit.
 include "claims";
+
+# output: how many bytes of an answer nginx holds at most
+def most_held: 1048576;
 
 # input:  {annotation: value}
 # output: whether nginx takes the whole body before it asks a pod. HTTP/1.0 needs the length.
@@ -15,20 +21,20 @@ def holds_bodies: .["proxy-request-buffering"] == "on" or .["proxy-http-version"
 
 # input: [answered claim] / output: the same, and a problem for each Ingress whose bodies are too great to be held
 def claims($context):
-  ([$context.options[] | holds_bodies and greatest_held_body == null]) as $is_too_great
+  ([$context.options[] | .["proxy-http-version"] == "1.0" and greatest_held_body == null]) as $is_too_great
   | . + [ [.[] | select(.options and $is_too_great[.options - 1]).ingress] | unique[]
       | {problem: {ingress: ., reason: "AnnotationRefused",
-          message: "proxy-request-buffering: on and proxy-http-version: 1.0 have no effect: proxy-body-size is 0 or more than 1m, and that much of a body is not held here"}} ];
+          message: "proxy-http-version: 1.0 has no effect: proxy-body-size is 0 or more than 8m, and that much of a body is not held here"}} ];
 
 # input:  {annotation: value}
 # output: the directives for requests; $is_copied: their bodies, too (mirror.jq), so nginx takes the whole
 def request_directives($is_copied):
   (if holds_bodies or $is_copied then greatest_held_body else null end) as $body
-  | if $body then
-      "proxy_request_buffering on; client_body_buffer_size \([$body, .["client-body-buffer-size"] // 0] | max); "
+  | (.["client-body-buffer-size"] // "" | if . == "" then . else "client_body_buffer_size \([., 65536] | min); " end)
+  + if $body then
+      "proxy_request_buffering on; limit_conn bodies_held 10000; "
       + (if has("proxy-body-size") then "" else "client_max_body_size \($body); " end)
       + (.["proxy-http-version"] // "" | if . == "" then . else "proxy_http_version \(.); " end)
-    elif .["client-body-buffer-size"] then "client_body_buffer_size \(.["client-body-buffer-size"]); "
     else ""
     end;
 

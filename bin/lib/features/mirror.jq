@@ -37,7 +37,7 @@ def body_of_copies: if greatest_held_body then .["mirror-request-body"] // "on" 
 def body_problem($set):
   select($set["mirror-request-body"] != "off" and ($set | body_of_copies) == "off")
   | annotation_refused(
-      "requests are mirrored without their bodies: proxy-body-size is 0 or more than 1m, and that much of a body is not held here");
+      "requests are mirrored without their bodies: proxy-body-size is 0 or more than 8m, and that much of a body is not held here");
 
 # input: an answered claim / output: the same with its target in .mirror, or with a problem beside it
 def with_mirror($set; $context; $addresses; answer; has_pods):

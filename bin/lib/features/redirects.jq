@@ -97,8 +97,9 @@ def location:
         | if $redirect then
             "return \($redirect.code) \"\(if $redirect.to | startswith("/") then $origin else "" end)\($redirect.to)\"; "
           else "" end )
-    + (if .redirect and ($set["use-port-in-redirects"] or $set["preserve-trailing-slash"]) then
-         "if ($client_scheme = http) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)$request_uri; } "
+    + (if .redirect and ($set["use-port-in-redirects"] or ($set | has("preserve-trailing-slash"))) then
+         (if $set["preserve-trailing-slash"] == false then "$moved_uri_without_slash" else "$request_uri" end) as $uri
+         | "if ($client_scheme = http) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)\($uri); } "
        else "" end);
 
 # input: model / output: the same with the redirects of locations that no pod serves, unless clients need a certificate
