@@ -85,10 +85,12 @@ moved() { # HOST PATH [CURL_OPTION...]
 @test "from-to-www-redirect leads from www to the host and back, with scheme, port, path and query, but takes no host that has rules" {
   ingress bare one.example / red from-to-www-redirect=true
   ingress www www.two.example / red from-to-www-redirect=true
+  ingress cut four.example / red from-to-www-redirect=true preserve-trailing-slash=false
   ingress taken three.example / red from-to-www-redirect=true
   ingress other/owner www.three.example / red
   serve
   assert_equal '308 http://one.example:80/foo?a=b' "$(moved www.one.example '/foo?a=b')"
+  assert_equal '308 http://one.example:80/foo/ 308 http://four.example:80/foo' "$({ moved www.one.example /foo/ && moved www.four.example /foo/; } | xargs)"
   assert_equal '308 http://one.example:8080' "$(moved www.one.example:8080 /)"
   assert_equal '308 https://one.example:443' "$(ask_tls www.one.example / -o /dev/null -w '%{http_code} %header{location}')"
   assert_equal '308 http://www.two.example:80' "$(moved two.example /)"

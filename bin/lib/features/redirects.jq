@@ -86,7 +86,8 @@ def claims($context):
 def location:
   (if .set["relative-redirects"] then "" else "$client_scheme://$request_host" end) as $origin
   | .set as $set
-  | (if .to then "return 308 $client_scheme://\(.to):$client_port$moved_uri; " else "" end)
+  | ({true: "$request_uri", false: "$moved_uri_without_slash"}["\($set["preserve-trailing-slash"])"] // "$moved_uri") as $uri
+  | (if .to then "return 308 $client_scheme://\(.to):$client_port\($uri); " else "" end)
     + (if $origin == "" then "absolute_redirect off; " else "" end)
     + (if $set["app-root"] then "if ($uri = /) { return 302 \"\($origin)\($set["app-root"])\"; } " else "" end)
     + ( (if $set["temporal-redirect"] then
@@ -98,8 +99,7 @@ def location:
             "return \($redirect.code) \"\(if $redirect.to | startswith("/") then $origin else "" end)\($redirect.to)\"; "
           else "" end )
     + (if .redirect and ($set["use-port-in-redirects"] or ($set | has("preserve-trailing-slash"))) then
-         (if $set["preserve-trailing-slash"] == false then "$moved_uri_without_slash" else "$request_uri" end) as $uri
-         | "if ($client_scheme = http) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)\($uri); } "
+         "if ($client_scheme = http) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)\($uri); } "
        else "" end);
 
 # input: model / output: the same with the redirects of locations that no pod serves, unless clients need a certificate
