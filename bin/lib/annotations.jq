@@ -14,6 +14,7 @@
 #   wrong      what counts instead of a wrong value, which is a problem all the same
 #   part       of a list: the elements that are right count, even if others are wrong, which is a problem all the same
 #   closes     of a convenience: the values that close the Ingress, as a regular expression
+#   if_wrong   of a convenience: `close`, as a pod would get requests that are not meant for it
 #   alias      another row: two names for one thing
 #   directive, grpc, unit   the directive of nginx that it is, that for gRPC, and what follows the value (directives.jq)
 #   words, if               each word of the text is an argument of the directive; the only value that is written
@@ -145,6 +146,9 @@ def understood:
         end
     end;
 
+# input: something wrong / output: whether the Ingress is closed for it
+def must_close: asks_for_protection or (.row.if_wrong == "close" and .value != "");
+
 # input: [what is understood and set] / output: for each annotation given twice with other values, what is wrong
 def contradictions:
   group_by(.key)[]
@@ -201,9 +205,9 @@ def asked($policy; $defaults):
     else
       sort_by(.key) as $all # sorted, so that the same set is the same text
       | ([$all[] | select(.wrong)] + [$all | map(select(.set)) | contradictions, lacking]) as $wrong
-      | ([$wrong[] | select(asks_for_protection).wrong] | unique) as $obstacles
+      | ([$wrong[] | select(must_close).wrong] | unique) as $obstacles
       | [ ( $wrong[]
-            | select(asks_for_protection | not)
+            | select(must_close | not)
             | {reason: "AnnotationRefused", message: "the annotation \(.wrong)"} ),
           ( [$all[] | select(.row.type == null and .row.class == "convenience").name | quoted] | unique
             | select(length > 0)

@@ -181,3 +181,17 @@ header_is() { # VALUE NAME HOST
   token() { pod_gets '.header["X-Asked"][0] | fromjson | .header["X-Token"] | tojson' one.example "$1" -H 'X-Token: spoofed'; }
   assert_equal '["real"] ["other"]' "$(token /a) $(token /b)"
 }
+
+@test "the setting HSTS replaces what a pod says, also beside headers from a ConfigMap; without it, the pod's own goes on" {
+  [[ ${TIER-unit} == unit ]] || skip 'this needs a setting'
+  configmap headers X-Frame-Options=DENY
+  ingress plain one.example / red
+  ingress with-headers two.example / red custom-headers=headers
+  hsts() { # HOST
+    ask_tls "$1" '/?header=Strict-Transport-Security:max-age%3D1' -D - -o /dev/null | sed -n 's/^strict-transport-security: \(.*\)\r/\1/ip'
+  }
+  HSTS=max-age=9 serve
+  assert_equal 'max-age=9 max-age=9' "$({ hsts one.example && hsts two.example; } | xargs)"
+  serve
+  assert_equal 'max-age=1 max-age=1' "$({ hsts one.example && hsts two.example; } | xargs)"
+}

@@ -25,17 +25,18 @@ moved() { # HOST PATH [CURL_OPTION...]
   assert_equal '301 /new-location' "$(moved six.example /)"
 }
 
-@test "a wrong URL or code is a problem, and the path is served or has the usual code" {
+@test "a wrong URL closes the path, which no pod is meant to answer; an empty one or a wrong code is a problem" {
   ingress script one.example / red permanent-redirect=javascript:alert
   ingress quote two.example / red 'temporal-redirect=http://a.example";} location /x {'
   ingress variable three.example / red 'permanent-redirect=http://a.example/$http_cookie'
+  ingress empty five.example / red permanent-redirect=
   ingress code four.example / red permanent-redirect=http://a.example permanent-redirect-code=200
   for code in 300 304 305 306 309; do ingress "code-$code" "code-$code.example" / red temporal-redirect=http://a.example "temporal-redirect-code=$code"; done
   serve
-  assert_equal 'red red red' "$(who_answers one.example /) $(who_answers two.example /) $(who_answers three.example /)"
+  assert_equal '503 503 503 200' "$(statuses {one,two,three,five}.example/)"
   assert_equal '301 http://a.example' "$(moved four.example /)"
   for code in 300 304 305 306 309; do assert_equal '302 http://a.example' "$(moved "code-$code.example" /)"; done
-  assert_equal 9 "$(problems | grep -c ^AnnotationRefused)"
+  assert_equal '7 3' "$(problems | grep -c ^AnnotationRefused) $(problems | grep -c ^ProtectionNotAvailable)"
   assert_contains "$(problems)" 'AnnotationRefused: e2e/code: the annotation permanent-redirect-code is "200"; allowed: 301, 302, 303, 307 and 308'
 }
 

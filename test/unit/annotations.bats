@@ -40,13 +40,13 @@ PAYLOADS
   assert_json '[.servers[] | select(.host == "plain.example").locations[].status] | unique' '[null]' <"$dir/model.json"
 }
 
-@test "a value that no annotation takes closes the Ingress if it protects, and is a problem else" {
+@test "a value that no annotation takes closes the Ingress if it protects or redirects, and is a problem else" {
   route_values typed <<<'"no value at all: {;}\"\u0007"'
-  jq -r 'to_entries[] | select(.value.type and .value.alias == null) | "\(.key) \(.value.class)"' "$bin/lib/annotations.json" >"$dir/rows"
+  jq -r 'to_entries[] | select(.value.type and .value.alias == null) | "\(.key) \(.value.if_wrong // .value.class)"' "$bin/lib/annotations.json" >"$dir/rows"
   (($(wc -l <"$dir/rows") >= 9))
   while read -r name class; do
     local reason=AnnotationRefused status=null
-    [[ $class != @(protective|switch) ]] || reason=ProtectionNotAvailable status=503
+    [[ $class != @(protective|switch|close) ]] || reason=ProtectionNotAvailable status=503
     assert_row "[\"$reason\"]" "$(jq -c --arg name "demo/$name-0" '[.problems[] | select(.ingress == $name).reason]' "$dir/model.json")" "$name"
     assert_row "[$status]" "$(jq -c --arg name "demo/$name-0" '[.servers[].locations[] | select(.ingress == $name and .path == "/").status] | unique' "$dir/model.json")" "$name"
   done <"$dir/rows"

@@ -123,7 +123,7 @@ def location:
   kind as $kind
   | (if .answer_headers then
        "set $answer_headers \(.answer_headers.number); "
-       + ([.answer_headers.variables | keys[] | "\($kind)_hide_header \(.); "] | add // "")
+       + ([.answer_headers.variables | keys[], "Strict-Transport-Security" | "\($kind)_hide_header \(.); "] | add)
      else ""
      end)
     + (if .question_headers then "set $question_headers \(.question_headers.number); " else "" end);
