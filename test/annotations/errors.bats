@@ -85,11 +85,15 @@ own=(-H 'X-Code: 1' -H 'X-Format: f' -H 'X-Namespace: n' -H 'X-Ingress-Name: i' 
   assert_equal '404 401' "$(for code in 500 401; do status four.example "/?status=$code" -b user=alice; done | xargs)" # the pod's own
 }
 
-@test "what nginx says of a body that is too large, or of no answer, it says beside custom-http-errors, too" {
+@test "a pod's errors that custom-http-errors does not name stay its own, such as a 502; nginx's own are its usual pages there" {
   ingress named one.example / red default-backend=blue custom-http-errors=404 proxy-body-size=1
+  ingress without two.example / red custom-http-errors=500
   serve
-  assert_equal 'The body of the request is too large.' "$(ask one.example / -d xx)"
-  assert_contains "$(ask one.example /drop)" 'Service e2e/red closed the connection before it answered: Ingress e2e/named.'
+  local host code
+  for host in one two; do
+    for code in 413 502 504; do assert_row "\"/?status=$code\"" "$(ask "$host.example" "/?status=$code" | jq .uri)" "$host $code"; done
+  done
+  assert_equal '413 502 502' "$(status one.example / -d xx) $(status one.example /drop) $(status two.example /drop)"
 }
 
 @test "what becomes of a default backend that fails as well, nginx says in a sentence" {

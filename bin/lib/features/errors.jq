@@ -5,9 +5,9 @@
 # counts. Without default-backend, what answers is nginx with a 404, as the default backend of ingress-nginx would; but
 # a 401 stays, or nobody could log in.
 #
-# An error_page of a location replaces all of the http block, so it repeats some of them
-# (templates/answers.conf.template): those of codes that pods hardly ever answer with. Where nginx intercepts errors, it
-# does so for each code with an error_page, and the pods' other errors are to stay theirs. On the way to the default
+# An error_page of a location replaces all of the http block (templates/answers.conf.template). Where nginx intercepts
+# errors, it does so for each code with an error_page, and the pods' other errors are to stay theirs: so of those only
+# the codes that are never a pod's are repeated, and for the others nginx has its usual page. On the way to the default
 # backend nginx no longer knows the code, so the name of the location carries it.
 # nginx cannot send a body twice: if a pod got it, the default backend gets none. A body not yet read goes to the
 # default backend. What becomes of a default backend that fails as well, nginx says itself (recursive_error_pages).
@@ -98,8 +98,11 @@ def said_by_nginx:
 # input: {annotation: value} / output: the directives for the errors that stay as they are in other locations
 def other_errors:
   codes as $codes
-  | (if .["disable-proxy-intercept-errors"] then [said_by_nginx] else [413, 414, 502, 504] end) as $said
-  | "error_page \([$said[] | select(IN($codes[]) | not) | tostring] | join(" ")) /nginx-says/$upstream_name; error_page 494 =431 /nginx-says; error_page 495 496 497 =400 /nginx-says; ";
+  | (if .["disable-proxy-intercept-errors"] then
+       "error_page \([said_by_nginx | select(IN($codes[]) | not) | tostring] | join(" ")) /nginx-says/$upstream_name; "
+     else ""
+     end)
+    + "error_page 494 =431 /nginx-says; error_page 495 496 497 =400 /nginx-says; ";
 
 # output: [what follows X- in the name of a header, the name of its variable, what pods get: the client's own; what the
 #         default backend gets]
