@@ -47,7 +47,10 @@ def pass_on:
 # input:  a location that nginx itself answers
 # output: what it says. Why a path is closed is for its owner, in the Ingress's Events and the log: an annotation may
 #         hold what not everybody should read, such as a password.
-def told: if .reason == "ProtectionNotAvailable" then (.message | split(": ")[0]) + " (its Events say why)" else .message end;
+def told:
+  if .reason == "ProtectionNotAvailable" then
+    "503 Service Temporarily Unavailable: \(.message | split(": ")[0]) (its Events say why)"
+  else .message end;
 
 # input: such a location / output: that as a sentence, for a quoted nginx string
 def sentence: "\(told | split("\"") | join("'")): path \(.path) of Ingress \(.ingress)." | harmless;

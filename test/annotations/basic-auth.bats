@@ -44,7 +44,7 @@ bcrypt='$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW'
   assert_equal '200 200 401 401' "$(for user in alice:secret bob:secret alice:wrong apr1:secret; do status two.example / -u "$user"; done | xargs)"
   assert_equal 'Basic realm="The inner circle (staff only)"' "$(header WWW-Authenticate one.example /)"
   assert_equal 'Basic realm="Authentication Required"' "$(header WWW-Authenticate two.example /)"
-  assert_equal 'This needs a login: the request has none, or a wrong one.' "$(ask one.example /)"
+  assert_equal '401 Authorization Required: the request has no login, or a wrong one.' "$(ask one.example /)"
   assert_equal null "$(pod_gets '.header.Authorization' two.example / -u alice:secret)"
   assert_equal 'Bearer x' "$(pod_gets '.header.Authorization[0]' three.example / -H 'Authorization: Bearer x')"
   assert_equal '401 200' "$(status_tls one.example /) $(status_tls one.example / -u apr1:secret)"

@@ -14,7 +14,7 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal '200 200 401 403 500 500 500 500 500 500 500' "$(statuses a{200,204,401,403,301,302,304,400,404,500,503}.example/)"
   assert_equal '500 500' "$(statuses slow.example/ drop.example/)"
   assert_equal red "$(who_answers a204.example /)"
-  assert_equal 'This needs a login: the request has none, or a wrong one.' "$(ask a401.example /)"
+  assert_equal '401 Authorization Required: the request has no login, or a wrong one.' "$(ask a401.example /)"
   assert_equal 'This is not allowed.' "$(ask a403.example /)"
   assert_equal 'You are not let in, because the authentication service gave no answer that says so: it ended with status 404.' "$(ask a404.example /)"
   assert_equal Basic "$(header WWW-Authenticate challenge.example /)"

@@ -38,7 +38,7 @@ assert_let_in() { # LET_IN TIMES HOST [CURL_OPTION...]
   assert_let_in 1 6 elsewhere.example
   assert_equal '200 200 200 200 200' "$(statuses none.example/{1,2,3,4,5})"
   # Each replica has to have counted first.
-  assert_contains "$(for _ in {1..8}; do ask strict.example /; done)" 'This is not available now: try again later.'
+  assert_contains "$(for _ in {1..8}; do ask strict.example /; done)" '503 Service Temporarily Unavailable: try again later.'
   wait_for 20 gets 503 second.example # a rate for each second is soon there again
   wait_for 20 gets 200 second.example
   assert_equal '' "$(problems)"

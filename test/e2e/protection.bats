@@ -77,7 +77,7 @@ ANNOTATIONS
   wait_for 20 always_status 503 "$(tail -n 1 "$hosts")" /prefix
   requests=$((200 * $(wc -l <"$hosts")))
   for protocol in http https http2; do assert_equal "503 x $requests" "$(statuses "$protocol" 50 <"$hosts")"; done
-  assert_equal "closed, because its protection is not available here (its Events say why): path /prefix of Ingress e2e/closed-0." "$(ask closed-0.example /prefix)"
+  assert_equal "503 Service Temporarily Unavailable: closed, because its protection is not available here (its Events say why): path /prefix of Ingress e2e/closed-0." "$(ask closed-0.example /prefix)"
   wait_for 20 has_event closed-0 ProtectionNotAvailable
 }
 

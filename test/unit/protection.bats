@@ -20,7 +20,7 @@ assert_annotations() {
     while IFS=$'\t' read -r url actual; do
       assert_row "$answer" "$actual" "$annotations" "$url"
     done < <(grep "//row-${number}[.]" "$dir/actual")
-    [[ $answer != 503 ]] || assert_contains "$(ask "row-$number.example" /prefix)" 'closed, because its protection is not available here (its Events say why): path '
+    [[ $answer != 503 ]] || assert_contains "$(ask "row-$number.example" /prefix)" '503 Service Temporarily Unavailable: closed, because its protection is not available here (its Events say why): path '
     [[ -n $problem || $answer == 200 || $answer == 403 ]] || problem=ProtectionNotAvailable
     if [[ -n $problem ]]; then assert_contains "$(row_problems "$number")" "$problem"; else assert_equal '' "$(row_problems "$number")"; fi
   done <"$dir/rows"

@@ -233,7 +233,7 @@ answer_to() { # REQUEST
 ROWS
   assert_equal 'This port is for HTTPS, and the request came without TLS.' "$(curl -s "http://127.0.0.1:$HTTPS_PORT/")"
   rm -f "$STATE_DIR/admin/ready"
-  assert_equal 'This is not available now: try again later. 503 text/plain' "$(curl -s "127.0.0.1:$ADMIN_PORT/readyz" -w '%{http_code} %{content_type}' | paste -sd ' ')"
+  assert_equal '503 Service Temporarily Unavailable: try again later. 503 text/plain' "$(curl -s "127.0.0.1:$ADMIN_PORT/readyz" -w '%{http_code} %{content_type}' | paste -sd ' ')"
   assert_equal 'This is not an HTTP request that could be understood.' "$(curl -s "127.0.0.1:$ADMIN_PORT/" -H 'Host: a b')"
   assert_equal 400 "$(ask fruit.example /apple/../x --head -o /dev/null -w '%{http_code}')"
   for request in 'GET /apple/../x HTTP/1.1|H||' 'NONSENSE||'; do
