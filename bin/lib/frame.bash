@@ -15,6 +15,7 @@ work_out() {
   REAL_IP='' BELIEVED=''
   PROXY_HEADERS=$(<"$TEMPLATES_DIR/proxy-headers.conf")
   if [[ -n $TRUSTED_PROXIES ]]; then trust_proxies; fi
+  if [[ -n $PROXY_SET_HEADERS ]]; then set_headers; fi
 }
 
 # A load balancer says the client's address in a header, or with the PROXY protocol.
@@ -43,4 +44,14 @@ let_through() {
     fi
     printf '%s\n' "$line"
   done
+}
+
+# Puts each header of PROXY_SET_HEADERS in the place of the same one in the list, or behind it.
+set_headers() {
+  local name value
+  while IFS=: read -r name value && [[ -n $name ]]; do
+    PROXY_HEADERS=$(grep -vi "^ *proxy_set_header $name " <<<"$PROXY_HEADERS")
+    value=${value#"${value%%[! ]*}"} # without the spaces before it
+    PROXY_HEADERS+=$'\n'"  proxy_set_header $name \"$value\"; grpc_set_header $name \"$value\";"
+  done <<<"$PROXY_SET_HEADERS"
 }

@@ -82,6 +82,7 @@ old() { # 8080|8443 URL [CURL_OPTION...]   asks the controller of "moving"
   wait_for_equal 20 200 old 8080 http://old-upload.example/ "${upload[@]}"
   assert_equal 413 "$(old 8080 http://old-api.example/v1/users "${upload[@]}")"
   assert_contains "$(old 8080 http://old-api.example/v1/users -H 'Transfer-Encoding: chunked' -d users)" '"Content-Length":["5"]'
+  assert_contains "$(old 8080 http://old-api.example/v1/users -H 'X-Forwarded-For: 192.0.2.9')" '"X-Original-Forwarded-For":["192.0.2.9"]'
   kubectl -n e2e delete configmap old-headers
 }
 

@@ -48,6 +48,14 @@ proxy_headers() {
   )"'"X-Forwarded-Host":"fruit.example","X-Forwarded-Port":"80","X-Forwarded-Proto":"http","X-Forwarded-Scheme":"http","X-Http-Method-Override":"PUT","X-Real-Ip":"127.0.0.1","X-Scheme":"http"}' <<<"$output"
 }
 
+@test "PROXY_SET_HEADERS replaces what a client says, or what would be dropped; without a value there is none" {
+  PROXY_SET_HEADERS=$'X-Team: "blue"' run "$bin/render" <<<'{}'
+  assert_equal 2 "$status"
+  PROXY_SET_HEADERS=$'X-Team: blue; red\nx-original-forwarded-for:$http_x_forwarded_for\nX-Gone:  \n' TRUSTED_PROXIES=127.0.0.9 serve_apple
+  run pod_gets -H 'X-Team: red' -H 'X-Gone: here' -H 'X-Original-Forwarded-For: 1.1.1.1' -H 'X-Forwarded-For: 6.6.6.6'
+  assert_json '[.["X-Team", "X-Original-Forwarded-For", "X-Gone", "X-Forwarded-For"]]' '["blue; red","6.6.6.6",null,"127.0.0.1"]' <<<"$output"
+}
+
 @test "a trusted proxy is believed: the pod gets what it says, and its address is added to the way" {
   TRUSTED_PROXIES=127.0.0.1/32,127.0.0.2,2001:db8::/32 serve_apple
   proxy_headers >"$dir/said"
