@@ -289,7 +289,7 @@ def told($verifies): {
   "X-Forwarded-For": "$way",
   "X-Forwarded-Host": "$client_host",
   "X-Forwarded-Port": "$client_port",
-  "X-Forwarded-Proto": "$client_scheme",
+  "X-Forwarded-Proto": "", # as in ingress-nginx: a service that insists on HTTPS would answer with a redirect
   "X-Scheme": "$client_scheme",
   "CDN-Loop": "$passed_by"
 } + if $verifies then {
