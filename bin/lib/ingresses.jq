@@ -67,15 +67,18 @@ def expression_and_type:
     end;
 
 # input:  an HTTPIngressPath
-# output: {path, pathType}; or the path refused. $expressions: whether paths are regular expressions
-def path_and_type($expressions):
+# output: {path, pathType}; or the path refused. $expressions: whether paths are regular expressions; $longer: whether
+#         the Ingress has the same path with a slash at its end, too
+#
+# To a Prefix, that slash means nothing. But of /a and /a/, the longer one has all that is below.
+def path_and_type($expressions; $longer):
   (.path // "" | if . == "" then "/" else . end) as $path
   | if $expressions and .pathType != "Exact" then $path | expression_and_type
     else
       first(($path | path_refusal), null) as $why
       | if $why then $path | refused($why; false)
-        elif .pathType == "Exact" then {$path, pathType: "Exact"}
-        else # Prefix, and ImplementationSpecific likewise; a trailing slash means nothing there
+        elif .pathType == "Exact" or $longer then {$path, pathType: "Exact"}
+        else # Prefix, and ImplementationSpecific likewise
           {path: ($path | if . == "/" then . else rtrimstr("/") end), pathType: "Prefix"}
         end
     end;
@@ -86,18 +89,25 @@ def rule_hosts:
   | (. - [""] | only_hosts) + map(select(. == ""))
   | map({(.): true}) | add // {};
 
+# input: an Ingress / output: {"host/path": true, ...} of its paths with a slash at the end, but for Exact ones
+def paths_with_slash:
+  [ .spec.rules[]? | (.host // "") as $host | .http.paths[]?
+    | select(.pathType != "Exact").path | strings | select(test("[^/]/\\z")) | {"\($host)\(.)": true} ]
+  | add // {};
+
 # input:  an Ingress
 # output: for each rule the claims of its paths, and problems; $hosts and $redirected are what rule_hosts and
 #         redirected_hosts say
 def rule_claims($hosts; $redirected; $closed; $expressions):
   .metadata.namespace as $namespace
+  | paths_with_slash as $with_slash
   | .spec.rules[]?
   | (.host // "") as $host
   | if $hosts[$host] then
       ($host | redirection($redirected)) as $redirect
       | .http.paths[]?
       | (.backend | backend($namespace; $closed)) as $backend
-      | path_and_type($expressions)
+      | path_and_type($expressions; $with_slash["\($host)\(.path)/"])
       | {$host} + . + (if is_acme_challenge then {} else $redirect end) + $backend
     else
       problem("HostRefused"; "the host \($host | quoted) is not a DNS name")

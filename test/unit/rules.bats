@@ -146,6 +146,11 @@ ROWS
     Prefix:/foo.bar=apple              /fooxbar            404
     Prefix:/foo+(bar)*=apple           /foo+(bar)*/baz     apple
     Prefix:/foo+(bar)*=apple           /foobar             404
+    # of both, the longer one has what is below
+    Prefix:/foo=apple Prefix:/foo/=banana    /foo          apple
+    Prefix:/foo=apple Prefix:/foo/=banana    /foo/         banana
+    Prefix:/foo/=banana Prefix:/foo=apple    /foo/bar      banana
+    Prefix:/foo=apple Exact:/foo/=banana     /foo/bar      apple
     # the same, if nobody told nginx about /foo itself: 301
     Prefix:/foo/bar=apple              /foo                404
 ROWS
