@@ -68,10 +68,15 @@ def wishes($ingress; $rule_hosts; $certificates):
       tls_hosts($rule_hosts; $certificate)
       | if is_host | not then problem($ingress; "HostRefused"; "the host \(quoted) of spec.tls is not a DNS name")
         else
-          {ingress: $ingress, namespace: ($ingress | namespace), host: ., certificate: $certificate},
-          ( select($certificate.names[.] or $certificate.names[as_wildcard] | not)
-            | problem($ingress; "CertificateNameMismatch";
-                "the certificate in Secret \($secret) is not for host \(.), so clients may reject it") )
+          . as $host
+          | ($certificate.names | .[$host] or .[$host | as_wildcard]) as $is_right
+          | ($certificate.names == {}) as $has_none # its subject may be the host: old clients look there
+          | (if $is_right or $has_none then {$ingress, namespace: ($ingress | namespace), $host, $certificate} else empty end),
+            (if $is_right then empty
+             else
+               problem($ingress; "CertificateNameMismatch"; "the certificate in Secret \($secret) is not for host \($host)"
+                 + if $has_none then ", so clients may reject it" else ": \($consequence)" end)
+             end)
         end
     end;
 

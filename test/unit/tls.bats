@@ -52,12 +52,12 @@ ROWS
   go_live
   assert_certificates <<'ROWS'
     a.example          demo-rules
-    b.example          demo-rules
+    b.example          default
     elsewhere.example  default
     c.example          demo-names
     x.d.example        demo-names
 ROWS
-  assert_equal 'CertificateNameMismatch: the certificate in Secret demo/rules is not for host b.example, so clients may reject it' "$(problems | grep Mismatch)"
+  assert_equal 'CertificateNameMismatch: the certificate in Secret demo/rules is not for host b.example: its hosts have the default certificate' "$(problems | grep Mismatch)"
 }
 
 @test "a host that spec.tls does not name, www. or an alias have a certificate of the Ingress that is for them, too" {
@@ -215,7 +215,7 @@ ROWS
   jq -c -n '{ingresses: {items: [{metadata: {namespace: "demo", name: "many"}, spec: {ingressClassName: "bash",
       tls: [range(600) | {secretName: "s", hosts: (if . % 2 == 0 then [] else ["x\(.).example"] end)}], rules: [range(600) | {host: "h\(.).example"}]}}]},
     ingressClasses: {items: []}, terminatingNamespaces: {items: []}, services: {items: []}, endpointSlices: {items: []},
-    certificates: [{secret: "demo/s", algorithm: "RSA", file: "1-1.pem", notAfter: "9", names: [range(500) | "n\(.).example"]}]}' >"$dir/many"
+    certificates: [{secret: "demo/s", algorithm: "RSA", file: "1-1.pem", notAfter: "9", names: [range(600) | "h\(.).example", "x\(.).example"]}]}' >"$dir/many"
   digest_lists <"$dir/many" | timeout 20 "$bin/route" | assert_json '.certificates | length' 900
 }
 
@@ -224,7 +224,7 @@ ROWS
       tls: [{secretName: "s\(.)"}], rules: [{http: {paths: []}}]}}), {metadata: {namespace: "other", name: "young", creationTimestamp: "2030-01-01T00:00:00Z"},
       spec: {ingressClassName: "bash", tls: [{secretName: "s", hosts: ["other.example"]}]}}]},
     ingressClasses: {items: []}, terminatingNamespaces: {items: []}, services: {items: []}, endpointSlices: {items: []},
-    certificates: [(range(10) | {secret: "demo/s\(.)", algorithm: "RSA", file: "\(.)-1.pem", notAfter: "9", names: [range(4) as $n | "n\($n).i\(.).example"]}),
+    certificates: [(range(10) | {secret: "demo/s\(.)", algorithm: "RSA", file: "\(.)-1.pem", notAfter: "9", names: [(range(4) as $n | "n\($n).i\(.).example"), (select(. == 9) | "own.example")]}),
       {secret: "other/s", algorithm: "RSA", file: "o-1.pem", notAfter: "9", names: ["other.example"]}]}
     | .ingresses.items += [.ingresses.items[9] | .metadata |= (.name = "own" | .creationTimestamp = "2040-01-01T00:00:00Z") | .spec.tls = [{secretName: "s9", hosts: ["own.example"]}]]' >"$dir/named"
   digest_lists <"$dir/named" | LIMITS='namespace_tls_hosts=15' "$bin/route" >"$dir/model.json" # twice 15: a host may have a problem, too
