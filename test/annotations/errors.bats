@@ -85,6 +85,12 @@ own=(-H 'X-Code: 1' -H 'X-Format: f' -H 'X-Namespace: n' -H 'X-Ingress-Name: i' 
   assert_equal '404 401' "$(for code in 500 401; do status four.example "/?status=$code" -b user=alice; done | xargs)" # the pod's own
 }
 
+@test "with nginx's own 500, of which nobody knows how much of the body was read, the default backend gets none of it" {
+  ingress asks one.example / red default-backend=blue custom-http-errors=500 'auth-url=http://auth.e2e.svc/?status=418'
+  serve
+  assert_equal '"GET 0"' "$(pod_gets '"\"\(.method) \(.body | length)\""' one.example / -d body)"
+}
+
 @test "a pod's errors that custom-http-errors does not name stay its own, such as a 502; nginx's own are its usual pages there" {
   ingress named one.example / red default-backend=blue custom-http-errors=404 proxy-body-size=1
   ingress without two.example / red custom-http-errors=500

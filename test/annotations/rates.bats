@@ -112,6 +112,6 @@ gets() { # STATUS HOST
   ingress one one.example / red limit-connections=2
   ingress other/one other.example / red limit-connections=2
   serve
-  assert_equal $'limit_conn_zone $limited_client zone=connections_e2e_512k:512k;\nlimit_conn_zone $limited_client zone=connections_other_512k:512k;' "$(grep -o 'limit_conn_zone .limited_client.*' "$STATE_DIR/live/nginx.conf")"
+  assert_equal $'limit_conn_zone $limited_client zone=connections_e2e_512k:512k;\nlimit_conn_zone $limited_client zone=connections_other_512k:512k;' "$(grep -o 'limit_conn_zone.*' "$STATE_DIR/live/nginx.conf")"
   assert_equal '200 200' "$(statuses one.example/ other.example/)"
 }

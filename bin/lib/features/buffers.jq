@@ -3,10 +3,9 @@
 #
 # nginx holds data for slow senders and slow readers, and all Ingresses share its memory.
 #
-# - A body that is held takes 16k of memory, or up to 64k, and the rest goes to a file on a volume of its own, whose
-#   size is fixed: when it is full, such a request gets a 500, and nobody else notices. The number of requests whose
-#   bodies are held has a limit, too (proxying.conf.template), and bodies of more than 8 MiB are passed on as they
-#   come.
+# - A body that is held takes 16k of memory, and the rest goes to a file on a volume of its own, whose size is fixed:
+#   when it is full, a request with a larger body gets a 500. So the number of these files has a limit, too. Bodies of
+#   more than 8 MiB are passed on as they come.
 # - An answer has at most 1 MiB in its buffers, and nothing of it goes to a file (proxy_max_temp_file_size): the
 #   number of such files has no limit. nginx rejects sizes that do not fit together (ngx_http_upstream.c:
 #   proxy_busy_buffers_size): here they are made to fit.
@@ -30,11 +29,11 @@ def claims($context):
 # output: the directives for requests; $is_copied: their bodies, too (mirror.jq), so nginx takes the whole
 def request_directives($is_copied):
   (if holds_bodies or $is_copied then greatest_held_body else null end) as $body
-  | (.["client-body-buffer-size"] // "" | if . == "" then . else "client_body_buffer_size \([., 65536] | min); " end)
-  + if $body then
-      "proxy_request_buffering on; limit_conn bodies_held 10000; "
+  | if $body then
+      "proxy_request_buffering on; "
       + (if has("proxy-body-size") then "" else "client_max_body_size \($body); " end)
       + (.["proxy-http-version"] // "" | if . == "" then . else "proxy_http_version \(.); " end)
+    elif .["client-body-buffer-size"] then "client_body_buffer_size \([.["client-body-buffer-size"], 65536] | min); "
     else ""
     end;
 

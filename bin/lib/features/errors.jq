@@ -9,8 +9,9 @@
 # errors, it does so for each code with an error_page, and the pods' other errors are to stay theirs: so of those only
 # the codes that are never a pod's are repeated, and for the others nginx has its usual page. On the way to the default
 # backend nginx no longer knows the code, so the name of the location carries it.
-# nginx cannot send a body twice: if a pod got it, the default backend gets none. A body not yet read goes to the
-# default backend. What becomes of a default backend that fails as well, nginx says itself (recursive_error_pages).
+# nginx cannot send a body twice: if a pod got it, the default backend gets none, nor with nginx's own 500, which may
+# come when half of it has been read. A body not yet read goes to the default backend. What becomes of a default
+# backend that fails as well, nginx says itself (recursive_error_pages).
 include "claims";
 include "quoting";
 
@@ -76,8 +77,9 @@ def error_locations:
       "    location \("@errors.\($name)\($backend)" | string) { set $x_code \($code); "
       + directives
       + "rewrite ^ / break; proxy_pass \("http://" + $backend | string); }";
-    error_location(""; "$pod_status"; "proxy_method GET; proxy_set_body \"\"; "),
-    (.codes[] | error_location("\(.)."; .; ""));
+    "proxy_method GET; proxy_set_body \"\"; " as $without_body
+    | error_location(""; "$pod_status"; $without_body),
+      (.codes[] | error_location("\(.)."; .; if . == 500 then $without_body else "" end));
 
 # input: a location with .fallback / output: the same, served by its default backend if its own Service cannot
 def with_fallback($ready):

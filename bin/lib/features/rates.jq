@@ -75,6 +75,8 @@ def model:
         ([.servers[].locations[] | select(.options).connections | values] | unique[]
          | "  limit_conn_zone $limited_client zone=\(.):\(split("_")[-1]);"),
         ([$used[] | rates | "  limit_req_zone $limited_client zone=\(.zone):\(zone_size) rate=\(.rate);"] | unique[]),
+        "  limit_req_log_level info; # the line of the request says it, too",
+        "  limit_conn_log_level info;",
         "" ]
     else .
     end;

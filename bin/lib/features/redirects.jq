@@ -86,7 +86,10 @@ def claims($context):
 def location:
   (if .set["relative-redirects"] then "" else "$client_scheme://$request_host" end) as $origin
   | .set as $set
-  | ({true: "$request_uri", false: "$moved_uri_without_slash"}["\($set["preserve-trailing-slash"])"] // "$moved_uri") as $uri
+  | (if $set | has("preserve-trailing-slash") | not then "$moved_uri"
+     elif $set["preserve-trailing-slash"] then "$request_uri"
+     else "$moved_uri_without_slash"
+     end) as $uri
   | (if .to then "return 308 $client_scheme://\(.to):$client_port\($uri); " else "" end)
     + (if $origin == "" then "absolute_redirect off; " else "" end)
     + (if $set["app-root"] then "if ($uri = /) { return 302 \"\($origin)\($set["app-root"])\"; } " else "" end)
