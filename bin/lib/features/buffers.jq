@@ -3,9 +3,9 @@
 #
 # nginx holds data for slow senders and slow readers, and all Ingresses share its memory.
 #
-# - A body that is held takes 16k of memory, and the rest goes to a file on a volume of its own, whose size is fixed:
-#   when it is full, a request with a larger body gets a 500. So the number of these files has a limit, too. Bodies of
-#   more than 8 MiB are passed on as they come.
+# - A body that is held takes 32k of memory, and the rest goes to a file on a volume of its own, whose size is fixed:
+#   when it is full, a request with a larger body gets a 500. So the number of these files has a limit, too: 8,192 of
+#   256 MiB, for which the workers have descriptors. Bodies of more than 8 MiB are passed on as they come.
 # - An answer has at most 1 MiB in its buffers, and nothing of it goes to a file (proxy_max_temp_file_size): the
 #   number of such files has no limit. nginx rejects sizes that do not fit together (ngx_http_upstream.c:
 #   proxy_busy_buffers_size): here they are made to fit.
@@ -30,7 +30,7 @@ def claims($context):
 def request_directives($is_copied):
   (if holds_bodies or $is_copied then greatest_held_body else null end) as $body
   | if $body then
-      "proxy_request_buffering on; "
+      "proxy_request_buffering on; client_body_buffer_size 32k; "
       + (if has("proxy-body-size") then "" else "client_max_body_size \($body); " end)
       + (.["proxy-http-version"] // "" | if . == "" then . else "proxy_http_version \(.); " end)
     elif .["client-body-buffer-size"] then "client_body_buffer_size \([.["client-body-buffer-size"], 65536] | min); "
