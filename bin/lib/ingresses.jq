@@ -92,7 +92,7 @@ def rule_hosts:
 # input: an Ingress / output: {"host/path": true, ...} of its paths with a slash at the end, but for Exact ones
 def paths_with_slash:
   [ .spec.rules[]? | (.host // "") as $host | .http.paths[]?
-    | select(.pathType != "Exact").path | strings | select(test("[^/]/\\z")) | {"\($host)\(.)": true} ]
+    | select(.pathType != "Exact").path | strings | select(endswith("/") and (endswith("//") | not)) | {"\($host)\(.)": true} ]
   | add // {};
 
 # input:  an Ingress
