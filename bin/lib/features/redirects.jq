@@ -89,8 +89,8 @@ def location:
   | (if $set | has("preserve-trailing-slash") | not then "$moved_uri"
      elif $set["preserve-trailing-slash"] then "$request_uri"
      else "$moved_uri_without_slash"
-     end) as $uri
-  | (if .to then "return 308 $client_scheme://\(.to):$client_port\($uri); " else "" end)
+     end) as $moved
+  | (if .to then "return 308 $client_scheme://\(.to):$client_port\($moved); " else "" end)
     + (if $origin == "" then "absolute_redirect off; " else "" end)
     + (if $set["app-root"] then "if ($uri = /) { return 302 \"\($origin)\($set["app-root"])\"; } " else "" end)
     + ( (if $set["temporal-redirect"] then
@@ -102,7 +102,7 @@ def location:
             "return \($redirect.code) \"\(if $redirect.to | startswith("/") then $origin else "" end)\($redirect.to)\"; "
           else "" end )
     + (if .redirect and ($set["use-port-in-redirects"] or ($set | has("preserve-trailing-slash"))) then
-         "if ($client_scheme = http) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)\($uri); } "
+         "if ($client_scheme = http) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)\($moved); } "
        else "" end);
 
 # input: model / output: the same with the redirects of locations that no pod serves, unless clients need a certificate
