@@ -279,9 +279,9 @@ each_read_forbidden() {
 @test "a right to read that is taken away changes no route, and is told once and counted" {
   listen
   undo+=(allow_all)
-  create_ingress secure 'secure.example/=backend:80,tls=grpc' # or no Secret would be read
-  wait_for 20 always_status 200 secure.example /
-  wait_for 60 always_certificate grpc.example secure.example
+  create_ingress secure 'grpc.example/=backend:80,tls=grpc' # or no Secret would be read
+  wait_for 20 always_status 200 grpc.example /
+  wait_for 60 always_certificate grpc.example grpc.example
   for pod in "${pods[@]}"; do
     wait_for 20 tells_served_hash "$pod"
   done
