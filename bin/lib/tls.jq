@@ -65,18 +65,16 @@ def wishes($ingress; $rule_hosts; $certificates):
     elif $certificate.reason then
       problem($ingress; $certificate.reason; "Secret \($secret): \($certificate.message); \($consequence)")
     else
+      def wish: {$ingress, namespace: ($ingress | namespace), host: ., $certificate};
+      def mismatch($what_follows):
+        problem($ingress; "CertificateNameMismatch";
+          "the certificate in Secret \($secret) is not for host \(.): \($what_follows)");
       tls_hosts($rule_hosts; $certificate)
       | if is_host | not then problem($ingress; "HostRefused"; "the host \(quoted) of spec.tls is not a DNS name")
-        else
-          . as $host
-          | ($certificate.names | .[$host] or .[$host | as_wildcard]) as $is_right
-          | ($certificate.names == {}) as $has_none # its subject may be the host: old clients look there
-          | (if $is_right or $has_none then {$ingress, namespace: ($ingress | namespace), $host, $certificate} else empty end),
-            (if $is_right then empty
-             else
-               problem($ingress; "CertificateNameMismatch"; "the certificate in Secret \($secret) is not for host \($host)"
-                 + if $has_none then ", so clients may reject it" else ": \($consequence)" end)
-             end)
+        elif $certificate.names[.] or $certificate.names[as_wildcard] then wish
+        elif $certificate.names == {} then # its subject may be the host: some clients look there
+          wish, mismatch("it has no subjectAltName, so most clients reject it")
+        else mismatch($consequence)
         end
     end;
 

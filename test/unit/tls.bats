@@ -254,6 +254,7 @@ ROWS
   for name in secp256k1 brainpoolp256r1 explicit; do
     assert_contains "$(problems)" "KeyRefused: Secret demo/$name: its key is neither RSA with 2048 to 4096 bits nor ECDSA with P-256, P-384 or P-521"
   done
+  assert_contains "$(problems)" 'CertificateNameMismatch: the certificate in Secret demo/p-256 is not for host p-256.example: it has no subjectAltName'
 }
 
 # With 8 million rounds of PBKDF2, which takes some seconds; only the number of bytes keeps it from being two thousand million.
