@@ -3,7 +3,8 @@
 # input:  the model that route.jq describes; {} (no servers) while nothing is known yet
 # output: lines of text for the http block of nginx.conf
 # $ENV:   HTTP_PORT, HTTPS_PORT, PROXY_PROTOCOL, STATE_DIR
-# Variables of nginx, such as $nginx_says, are from the templates: answers, proxying and headers.conf.template.
+# Variables of nginx, such as $nginx_says, are from the templates (answers, proxying and headers.conf.template);
+# $of_scheme is from features/proxy-ssl.jq.
 #
 # At a first reading, skip certificates, and what features add (`with_features`): the fields `lines`, `head`,
 # `directives`, `target`, `rewrite`, `tls_target` and `tls_name`.
@@ -17,7 +18,7 @@ include "quoting"; # string, harmless, certificate_name
 # input: an upstream / output: its block
 #
 # max_fails=0: which pods can serve is for Kubernetes to say. keepalive: in test/bench/tuning,
-# 64 busy clients lost a third of their requests/s with 32; 128 gained nothing, and cost 10 MB
+# with 32, 64 busy clients got a third fewer answers per second; 128 gained nothing, and cost 10 MB
 # for 1,000 upstreams. keepalive_timeout: many servers close an idle connection after 5 s,
 # perhaps just when a request is on its way, so nginx must close it first.
 def upstream_block:
@@ -47,13 +48,13 @@ def pass_on:
 # input:  a location that nginx itself answers
 # output: what it says. Why a path is closed is for its owner, in the Ingress's Events and the log: an annotation may
 #         hold what not everybody should read, such as a password.
-def told:
+def message_for_clients:
   if .reason == "ProtectionNotAvailable" then
     "503 Service Temporarily Unavailable: \(.message | split(": ")[0]) (its Events say why)"
   else .message end;
 
-# input: such a location / output: that as a sentence, for a quoted nginx string
-def sentence: "\(told | split("\"") | join("'")): path \(.path) of Ingress \(.ingress)." | harmless;
+# input: such a location / output: message_for_clients as a sentence, for a quoted nginx string
+def sentence: "\(message_for_clients | split("\"") | join("'")): path \(.path) of Ingress \(.ingress)." | harmless;
 
 # input: a location / output: the directives that answer
 def answer:
@@ -94,13 +95,13 @@ def server_name($others):
 # Only the default server has the directives for TLS: nginx uses those at each handshake, and others would only take
 # memory.
 def server_block($tls):
-  ((if $ENV.PROXY_PROTOCOL == "on" then " proxy_protocol" else "" end) + (if .host == "" then " default_server" else "" end)) as $options
+  ((if $ENV.PROXY_PROTOCOL == "on" then " proxy_protocol" else "" end) + (if .host == "" then " default_server" else "" end)) as $listen_options
   | (.locations | map(select(.pathType == "Exact") | {(.path): true}) | add // {}) as $exact
   | "  server {",
-    "    listen \($ENV.HTTP_PORT)\($options);",
-    "    listen \($ENV.HTTPS_PORT) ssl\($options);",
-    "    listen [::]:\($ENV.HTTP_PORT)\($options);",
-    "    listen [::]:\($ENV.HTTPS_PORT) ssl\($options);",
+    "    listen \($ENV.HTTP_PORT)\($listen_options);",
+    "    listen \($ENV.HTTPS_PORT) ssl\($listen_options);",
+    "    listen [::]:\($ENV.HTTP_PORT)\($listen_options);",
+    "    listen [::]:\($ENV.HTTPS_PORT) ssl\($listen_options);",
     "    server_name \(.others as $others | [(.hosts // [.host])[], $others[]?] | map(server_name($others)) | join("\n      "));",
     (if .host == "" then $tls[] else empty end),
     "    if ($nginx_says) { return 400 $nginx_says; }",

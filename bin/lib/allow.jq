@@ -27,15 +27,15 @@ def only_hosts:
 def as_wildcard:
   sub("\\A[^.]+"; "*");
 
-# input: a path / output: why it is not let in, as the end of a sentence; nothing if it is let in
+# input: a path / output: why it is not let in, as the end of a sentence; null if it is let in
 #
 # The characters are those of RFC 3986 but "%", ";", "'" and "$". The last rule:
 # no part that a client or nginx would resolve. (Most paths are "/", and jq compiles an expression at each test.)
 def path_refusal:
-  if . == "/" then empty
+  if . == "/" then null
   elif length > 1024 then "is longer than 1024 characters"
   elif length > 128 and (split("/") | length > 65) then "has more than 64 elements"
-  elif test("\\A(/(?!/|[.]{1,2}(/|\\z))[A-Za-z0-9._~!&()*+,=:@-]*)+\\z") then empty
+  elif test("\\A(/(?!/|[.]{1,2}(/|\\z))[A-Za-z0-9._~!&()*+,=:@-]*)+\\z") then null
   elif test("\\A/[A-Za-z0-9._~!&()*+,=:@/-]*\\z") then "has //, /./ or /../ in it"
   else "holds something that is not served; allowed: letters, digits and -._~!&()*+,=:@/"
   end;

@@ -11,7 +11,7 @@
 # shellcheck shell=bash
 
 # The lists that decide the routing. Of the namespaces, only those that are being deleted are
-# read. With WATCH_NAMESPACE, a Role must do, which cannot allow to read IngressClasses or
+# read. With WATCH_NAMESPACE, a Role must be enough, and a Role cannot allow anybody to read IngressClasses or
 # namespaces: they are in no namespace.
 define_lists() {
   local here=${WATCH_NAMESPACE:+namespaces/$WATCH_NAMESPACE/}
@@ -187,9 +187,6 @@ read_head() {
   done
 }
 
-# What a list must have, by the Kubernetes API conventions (lists and paging): the kind that
-# was asked for, items, a resourceVersion, and no continue token, which would say that this
-# is only the first page.
 check_head() { # KIND HEAD
   ! is_whole_head "$@" || return 0
   case $2 in
@@ -199,6 +196,9 @@ check_head() { # KIND HEAD
   esac
 }
 
+# What a list must have, by the Kubernetes API conventions (lists and paging): the kind that
+# was asked for, items, a resourceVersion, and no continue token, which would say that this
+# is only the first page.
 is_whole_head() { # KIND HEAD
   local whole='^\{"kind":"'$1'","apiVersion":"[^"]*","metadata":\{("[a-zA-Z]+":[^][{}]+,)?"resourceVersion":"[^"]+"(,"[a-zA-Z]+":[^][{}]+)?\},"items":$'
   [[ $2 =~ $whole && $2 != *'"continue":"'[!\"]* ]]

@@ -8,7 +8,7 @@
 #   {slice: "namespace/name", service: "namespace/name", ports: {"name of a port": number}, ready: [address],
 #    ending: [address]}            IPv6 addresses in brackets, as in a URL;
 #                                  of_controllers: true if they are the controller's own (reachable.jq)
-# (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
+# (The order of the includes is for jq 1.8.2: see "jq in short" in bin/README.md.)
 include "reachable"; # of_controllers
 include "items"; # key, each_item
 include "allow"; # is_port, is_ipv4, is_ipv6

@@ -2,14 +2,14 @@
 #
 # shellcheck shell=bash disable=SC2016,SC2034 # the dollar signs are nginx's, and envsubst uses the variables
 
-worked_out=(ACCESS_LOG_TARGET REAL_IP BELIEVED PROXY_HEADERS)
+derived_names=(ACCESS_LOG_TARGET REAL_IP BELIEVED PROXY_HEADERS)
 
 # Sets and exports each of them, for envsubst.
 #
 # Writing each line of the log as it comes would halve the number of requests that can
 # be served. A pipe takes 4k in one piece, so that the workers' lines do not mix.
-work_out() {
-  export "${worked_out[@]}"
+derive_values() {
+  export "${derived_names[@]}"
   ACCESS_LOG_TARGET="/dev/stdout $ACCESS_LOG buffer=4k flush=100ms"
   if [[ $ACCESS_LOG == off ]]; then ACCESS_LOG_TARGET=off; fi
   REAL_IP='' BELIEVED=''

@@ -25,7 +25,7 @@
 # for each path of each rule, and one of type Default for each host.
 #
 # $closed is why an Ingress must not be served at all: a protection that it asks for cannot be given (annotations.jq);
-# else null. (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
+# else null. (The order of the includes is for jq 1.8.2: see "jq in short" in bin/README.md.)
 include "classes"; # our_classes, default_is_ours, is_ours
 include "annotations"; # asked, defaults, asks_for_expressions, backend_protocol, redirected_hosts, redirection, shared_with, sharing_problems
 include "expressions"; # expression
@@ -36,7 +36,8 @@ include "ownership"; # the same
 include "items"; # key, read_item, each_item
 include "allow"; # only_hosts, is_acme_challenge, is_name, path_refusal, quoted
 
-# --- claims, and problems among them: a refused host gives a problem; a refused path that, and a claim of type Refused
+# --- claims, and problems among them: a refused host gives a problem; a refused path gives a problem, and a claim of
+# type Refused, which counts only in an Ingress that protects its paths (shut.jq)
 
 # output: why a part of an Ingress is not served as it says
 def problem($reason; $message): {problem: {$reason, $message}};
@@ -70,12 +71,13 @@ def expression_and_type:
 # output: {path, pathType}; or the path refused. $expressions: whether paths are regular expressions; $longer: whether
 #         the Ingress has the same path with a slash at its end, too
 #
-# To a Prefix, that slash means nothing. But of /a and /a/, the longer one has all that is below.
+# To a Prefix, that slash means nothing: /a/ becomes /a. But if an Ingress has both, /a/ has all that is below, and
+# /a only itself: it becomes Exact.
 def path_and_type($expressions; $longer):
   (.path // "" | if . == "" then "/" else . end) as $path
   | if $expressions and .pathType != "Exact" then $path | expression_and_type
     else
-      first(($path | path_refusal), null) as $why
+      ($path | path_refusal) as $why
       | if $why then $path | refused($why; false)
         elif .pathType == "Exact" or $longer then {$path, pathType: "Exact"}
         else # Prefix, and ImplementationSpecific likewise

@@ -6,7 +6,7 @@
 #
 # Those that are held back cause reloads all the time. While none is, it is the one that owes most, if it owes five
 # changes or more.
-# (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
+# (The order of the includes is for jq 1.8.2: see "jq in short" in bin/README.md.)
 include "accounts"; # cost
 include "networks"; # groups, to_hex
 include "allow";

@@ -15,10 +15,10 @@
 #                             ]}],
 #             with redirect: true if its HTTP clients are sent to HTTPS,
 #             with protocol: HTTPS, AUTO_HTTP (that of the client), GRPC or GRPCS if its pods do not speak HTTP,
-#             with options if its Ingress has annotations: the number of its element of `options`, from 1
+#             with options if its Ingress has annotations: the place of its set of them in `options`, from 1
 #             (others: [host] are hosts of which nothing is served, and for which this server answers, too: see shut.jq)
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],
-#             with cut: their number, if there are more of them
+#             with cut: how many of its endpoints are served, if it has more
 #   options: [{annotation: value}, ...], features: [those that give them]   (features.jq)
 #   certificates: [{host, files: [a key pair for each algorithm]}],
 #   defaultCertificate: a file, or null for the one that is made at start,
@@ -37,7 +37,7 @@
 #   location  what the model shows of a winner; if its Service has no pod that serves, we answer
 #
 # and at each stage it may become a problem: {ingress, reason, message}. The certificates go a way of their own
-# (tls.jq). (The order of the includes is for jq 1.8.2: see "Ten lines of jq" in bin/README.md.)
+# (tls.jq). (The order of the includes is for jq 1.8.2: see "jq in short" in bin/README.md.)
 include "tls"; # problem, known_secrets, certificates, default_certificate, redirected_with_tls
 include "limits"; # limits, within_namespace_limits, endpoint_limits, not_too_many_problems
 include "shut"; # served
@@ -56,8 +56,8 @@ include "allow"; # is_name, is_port, quoted
 def by_age($terminating):
   sort_by((.ingress | split("/")) as $key | [$terminating[$key[0]] // false, .created, $key[0], $key[1]]);
 
-# input: digest of an Ingress / output: its claims; $numbers is {"{annotation: value}": the number of these options},
-# because many claims have the same
+# input: digest of an Ingress / output: its claims. Many have the same annotations, so each has the place of its set of
+# them in the model's `options`, from 1: $numbers gives it, {"a set, as JSON text": its place}
 def claims($numbers):
   ({ingress, created} + .options | if .set then .options = $numbers[.set | tojson] | del(.set) else . end) as $common
   | .claims[] | $common + .;
@@ -73,7 +73,7 @@ def answered_by_us($status; $reason; $message): . + {$status, $reason, $message}
 # The name of an upstream starts with what is most often different, the Service: nginx
 # compares names letter by letter, and would take half as long again to load 5,000 of them otherwise.
 def answered($services):
-  def wanted($port): if $port | is_name then $port else $port | quoted end;
+  def shown($port): if $port | is_name then $port else $port | quoted end; # a number is "quoted", too: as it is
   if .service == null then . # ingresses.jq has given it an error already; or it is a Default without a backend
   else
     .service as $key
@@ -85,9 +85,9 @@ def answered($services):
       elif $service.external then
         answered_by_us(503; "ExternalNameNotServed"; "Service \($key) is an ExternalName, which is not served: it could point anywhere")
       elif $found == null or ($found.port | is_port | not) then
-        answered_by_us(503; "ServicePortNotFound"; "Service \($key) has no port \(wanted($port))")
+        answered_by_us(503; "ServicePortNotFound"; "Service \($key) has no port \(shown($port))")
       elif $found.protocol then
-        answered_by_us(503; "ServicePortNotTCP"; "port \(wanted($port)) of Service \($key) is not TCP")
+        answered_by_us(503; "ServicePortNotTCP"; "port \(shown($port)) of Service \($key) is not TCP")
       else
         .port = $found.port
         | .port_name = $found.name # for `upstreams`
@@ -115,7 +115,7 @@ def first_wins:
 # If several paths match, the longest decides; of two equal ones, Exact does. (nginx looks for these itself, but it
 # tries regular expressions in this order.)
 # A request that no path of its host matches goes to the default backend of the oldest Ingress that names this host and
-# has one; never to another host's rules. (Prefix / matches all.)
+# has one; never to another host's rules. (If there is a Prefix /, it matches all.)
 # (group_by sorts by this list: longer paths come first, and "Exact" before "Prefix". Within a group the order stays, so
 # the oldest is first.)
 def winners:
@@ -148,7 +148,7 @@ def endpoints($name; $most):
 # input: [winner] / output: for each Service a list: one winner for each of its upstreams
 def by_service: map(select(.upstream), .also[]?) | unique_by(.upstream) | group_by(.service);
 
-# input: what by_service says / output: [{name, service, port, endpoints}], one for each Service port
+# input: what by_service says / output: [{name, service, port, endpoints}], one for each port of a Service and protocol
 #
 # $lower_limits is {"namespace/name of a Service": how many endpoints each of its ports may have}, for Services that may
 # have fewer than $limit.
@@ -189,8 +189,10 @@ def location($ready):
 
 # --- all of it
 #
-# At a first reading, skip limits, quarantine, features, owners, redirects, `reachable` and `served`; and the fields
-# `alias`, `also`, `balance`, `cut`, `others`, `protections` and `share`.
+# At a first reading, skip limits, quarantine, features, owners, redirects, options, `reachable`, `with_shut_by_age` and
+# `served`: they hand on what they get, if there is nothing to limit, to leave out, to add or to shut. (`with_owners`
+# makes {host, owner, claims, problems} of the claims of each host, and `served` takes the claims out again.) Skip the
+# fields `alias`, `also`, `balance`, `cut`, `others`, `protections` and `share`, too.
 
 # what the snapshot says
 [inputs]
@@ -240,8 +242,7 @@ def location($ready):
 # the model
 | {
     ingresses: [$ours[].ingress] | sort,
-    servers: $servers,
-    upstreams: $upstreams,
+    $servers, $upstreams,
     options: ($options | if $quarantined == [] then . else only_of($ingresses) end), # nothing of what nginx rejects
     $features,
     certificates: [$certificates[] | select(.files)],

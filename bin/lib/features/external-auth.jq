@@ -256,7 +256,7 @@ def who_is_asked($host; $locations; $upstreams; $options):
     else
       (if $asks.host == "" then $host else $asks.host end) as $host
       | ($options[.options - 1]["auth-url"] | url.path | split("?")[0]) as $path
-      | ($locations[$host].expressions or any($path | path_refusal; true)) as $is_doubtful
+      | ($locations[$host].expressions or ($path | path_refusal) != null) as $is_doubtful
       | $locations[$host] | serving($path)
       | if .upstream == null then {wrong: "no pod serves \($path) of host \($host)"}
         elif .asks then {wrong: "\($path) of host \($host) is itself behind auth-url"}
