@@ -9,7 +9,8 @@
 #             the model
 #   model     model => the same with lines for nginx.conf: in .lines for the http block, and in the .lines of a server
 #             or an upstream; .head, .rewrite and .target of a location are its block's head and parts     (in nginx.jq)
-#   location  a location, with .host, and its annotations in .set => directives for its block, as text  (in nginx.jq)
+#   location  a location, with .host, and its annotations in .set => each directive for its block, as text
+#             with a space behind it                                                                    (in nginx.jq)
 #
 # They run in the order of their lines: aliases first, so that the others see all hosts. What `location` adds is written
 # before what answers the request, and nginx runs `set`, `if` and `return` in that order, before `limit_req`,
@@ -102,27 +103,26 @@ def feature_claims($context; answer):
   ;
 
 # input: a location with .host and .set / output: directives for its block
-def feature_location:
-  ""
-  + custom_headers::location
-  + client_certificates::location
-  + access::location
-  + cors::location
-  + headers::location
-  + redirects::location
-  + affinity::location
-  + canary::location
-  + basic_auth::location
-  + satisfy::location
-  + external_auth::location
-  + proxy_ssl::location
-  + directives::location
-  + errors::location
-  + rates::location
-  + buffers::location
-  + proxy_redirect::location
-  + mirror::location
-  ;
+def feature_location: [
+  custom_headers::location,
+  client_certificates::location,
+  access::location,
+  cors::location,
+  headers::location,
+  redirects::location,
+  affinity::location,
+  canary::location,
+  basic_auth::location,
+  satisfy::location,
+  external_auth::location,
+  proxy_ssl::location,
+  directives::location,
+  errors::location,
+  rates::location,
+  buffers::location,
+  proxy_redirect::location,
+  mirror::location,
+  "" ] | add;
 
 # input: model / output: the same with what the features add
 def with_features:

@@ -10,8 +10,6 @@ def model: number_networks("allowlist-source-range"; "allow") | number_networks(
 # input: a location / output: the directives that turn away clients by their address
 def location:
   "return 403 \"This path is not open to your address, $remote_addr.\\n\";" as $turn_away
-  | (if .set.deny then "if ($in_networks_\(.set.deny)) { \($turn_away) } " else "" end)
-  + (if .set.allow and (.set.satisfy == "any" and (.users or .who) | not) then
-       "if ($in_networks_\(.set.allow) = \"\") { \($turn_away) } "
-     else ""
-     end);
+  | (select(.set.deny) | "if ($in_networks_\(.set.deny)) { \($turn_away) } "),
+    (select(.set.allow and (.set.satisfy == "any" and (.users or .who) | not))
+     | "if ($in_networks_\(.set.allow) = \"\") { \($turn_away) } ");

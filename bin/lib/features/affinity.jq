@@ -75,19 +75,16 @@ def date_lines:
 # $session_home is where the session lives: main, or main-canary (canary.jq). A sub-request for authentication has the
 # variables of the request itself, so a session that is known already stays as it is.
 def location:
-  if .set.affinity then
-    (.set["session-cookie-name"] // "INGRESSCOOKIE" | harmless) as $name
-    | "set $session_known \"$session|$http_cookie\"; "
-    + "if ($session_known ~ \"^[|](?:.*; ?)?\($name)=([0-9a-f]{32})(-canary)?([.][0-9]+)?(?:;|$)\") { "
-    + "set $session $1; set $session_home main$2; set $session_suffix \"$2\"; set $session_pod \"$3\"; "
-    + (if .set | names_pod then "set $session_name \($name); set $session_attributes \"\(attributes)\"; " else "" end)
-    + "} "
-    + "if ($session = \"\") { set $session $request_id; set $session_suffix \"\"; set $session_pod \"\"; set $session_name \($name); set $session_attributes \"\(attributes)\"; } "
-    + ((if .upstream then .set | seconds_of_date else null end)
-      | if . == null then ""
-        else "auth_request nginx-date/\(.); auth_request_set $session_date $upstream_http_expires; "
-        end)
-  else "" end;
+  select(.set.affinity)
+  | (.set["session-cookie-name"] // "INGRESSCOOKIE" | harmless) as $name
+  | "set $session_known \"$session|$http_cookie\"; ",
+    "if ($session_known ~ \"^[|](?:.*; ?)?\($name)=([0-9a-f]{32})(-canary)?([.][0-9]+)?(?:;|$)\") { ",
+    "set $session $1; set $session_home main$2; set $session_suffix \"$2\"; set $session_pod \"$3\"; ",
+    (select(.set | names_pod) | "set $session_name \($name); set $session_attributes \"\(attributes)\"; "),
+    "} ",
+    "if ($session = \"\") { set $session $request_id; set $session_suffix \"\"; set $session_pod \"\"; set $session_name \($name); set $session_attributes \"\(attributes)\"; } ",
+    (select(.upstream).set | seconds_of_date | values
+     | "auth_request nginx-date/\(.); auth_request_set $session_date $upstream_http_expires; ");
 
 # input: the address of a pod / output: what stands for it in a cookie: the same everywhere, and no address
 def pod_number:

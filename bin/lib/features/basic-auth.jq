@@ -36,15 +36,14 @@ def claims($context):
 #
 # With satisfy: any, clients from the addresses of allowlist-source-range need no password.
 def location:
-  if .users then
-    (.set["auth-realm"] // "Authentication Required" | string) as $realm
-    | "set $is_login 1; "
-      + (if .set.satisfy == "any" and .set.allow then
-           "set $basic_realm \($realm); if ($in_networks_\(.set.allow)) { set $basic_realm off; } auth_basic $basic_realm; "
-         else "auth_basic \($realm); "
-         end)
-      + "auth_basic_user_file \"$users_folder/\(.users | harmless)\"; "
-  else "" end;
+  select(.users)
+  | (.set["auth-realm"] // "Authentication Required" | string) as $realm
+  | "set $is_login 1; ",
+    (if .set.satisfy == "any" and .set.allow then
+       "set $basic_realm \($realm); if ($in_networks_\(.set.allow)) { set $basic_realm off; } auth_basic $basic_realm; "
+     else "auth_basic \($realm); "
+     end),
+    "auth_basic_user_file \"$users_folder/\(.users | harmless)\"; ";
 
 # input: model / output: the same with the folder of the files, and the header Authorization for the pods; that of
 # external-auth.jq has it already

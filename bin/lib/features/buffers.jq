@@ -30,11 +30,10 @@ def claims($context):
 def request_directives($is_copied):
   (if holds_bodies or $is_copied then greatest_held_body else null end) as $body
   | if $body then
-      "proxy_request_buffering on; client_body_buffer_size 32k; "
-      + (if has("proxy-body-size") then "" else "client_max_body_size \($body); " end)
-      + (.["proxy-http-version"] // "" | if . == "" then . else "proxy_http_version \(.); " end)
-    elif .["client-body-buffer-size"] then "client_body_buffer_size \([.["client-body-buffer-size"], 65536] | min); "
-    else ""
+      "proxy_request_buffering on; client_body_buffer_size 32k; ",
+      (select(has("proxy-body-size") | not) | "client_max_body_size \($body); "),
+      (.["proxy-http-version"] // empty | "proxy_http_version \(.); ")
+    else .["client-body-buffer-size"] // empty | "client_body_buffer_size \([., 65536] | min); "
     end;
 
 # input: {annotation: value} / output: the directives for answers
@@ -42,17 +41,14 @@ def answer_directives:
   (.["proxy-buffer-size"] // 16384) as $size
   | ([[.["proxy-buffers-number"] // 4, (most_held / $size | floor)] | min, 2] | max) as $number
   | ([[.["proxy-busy-buffers-size"] // (2 * $size), ($number - 1) * $size] | min, $size] | max) as $busy
-  | (if .["proxy-buffer-size"] or .["proxy-buffers-number"] or .["proxy-busy-buffers-size"] then
-       "proxy_buffer_size \($size); proxy_buffers \($number) \($size); proxy_busy_buffers_size \($busy); "
-     else ""
-     end)
-  + (if .["proxy-buffering"] == "on" then "proxy_buffering on; proxy_max_temp_file_size 0; " else "" end);
+  | (select(.["proxy-buffer-size"] or .["proxy-buffers-number"] or .["proxy-busy-buffers-size"])
+     | "proxy_buffer_size \($size); proxy_buffers \($number) \($size); proxy_busy_buffers_size \($busy); "),
+    (select(.["proxy-buffering"] == "on") | "proxy_buffering on; proxy_max_temp_file_size 0; ");
 
 # input: a location / output: its directives. gRPC passes on byte by byte, always.
 def location:
-  if speaks_grpc then
-    .set | if .["proxy-buffer-size"] then "grpc_buffer_size \(.["proxy-buffer-size"]); " else "" end
+  if speaks_grpc then .set["proxy-buffer-size"] // empty | "grpc_buffer_size \(.); "
   else
     (.mirror.body == "on") as $is_copied
-    | .set | request_directives($is_copied) + answer_directives
+    | .set | request_directives($is_copied), answer_directives
   end;

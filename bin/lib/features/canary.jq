@@ -156,9 +156,8 @@ def to($upstream): "{ set \(.target) \($upstream | string); } ";
 # input: a location with a canary / output: directives for canary-by-header
 def by_header($main; $canary):
   .canary.set as $set
-  | ($set["canary-by-header"] // "" | ascii_downcase | gsub("-"; "_")) as $header
-  | if $header == "" then ""
-    elif $set["canary-by-header-value"] then
+  | ($set["canary-by-header"] // empty | ascii_downcase | gsub("-"; "_")) as $header
+  | if $set["canary-by-header-value"] then
       "if ($http_\($header) = \($set["canary-by-header-value"] | string)) \(to($canary))"
     elif $set["canary-by-header-pattern"] == null then
       "if ($http_\($header) = always) \(to($canary))if ($http_\($header) = never) \(to($main))"
@@ -169,24 +168,19 @@ def by_header($main; $canary):
 
 # input: a location / output: directives that set the variable with the upstream: the last one that applies decides
 def location:
-  if .canary then
-    .upstream as $main
-    | .canary.sessions as $sessions
-    | .canary.set as $set
-    | .canary.upstream as $canary
-    | ($set | weight) as $weight
-    | "set \(.target) \((if $weight == 10000 then $canary else $main end) | string); "
-    + (if $weight > 0 and $weight < 10000 then "if ($in_\($weight)_of_10000) \(to($canary))" else "" end)
-    + (if $set["canary-by-cookie"] then
-         "if ($http_cookie ~ \"(?:^|; ?)\($set["canary-by-cookie"] | harmless)=always(?:;|$)\") \(to($canary))"
-         + "if ($http_cookie ~ \"(?:^|; ?)\($set["canary-by-cookie"] | harmless)=never(?:;|$)\") \(to($main))"
-       else "" end)
-    + by_header($main; $canary)
-    + if $sessions == "sticky" then
-        "if ($session_home = main) \(to($main))if ($session_home = main-canary) \(to($canary))"
-        + "if (\(.target) = \($canary | string)) { set $session_suffix -canary; } "
-      elif $sessions == "legacy" then "if (\(.target) = \($canary | string)) { set $session_name \"\"; } "
-      else ""
-      end
-  else ""
-  end;
+  select(.canary)
+  | .upstream as $main
+  | .canary as {$set, $sessions, upstream: $canary}
+  | ($set | weight) as $weight
+  | "set \(.target) \((if $weight == 10000 then $canary else $main end) | string); ",
+    (select($weight > 0 and $weight < 10000) | "if ($in_\($weight)_of_10000) \(to($canary))"),
+    (select($set["canary-by-cookie"])
+     | "if ($http_cookie ~ \"(?:^|; ?)\($set["canary-by-cookie"] | harmless)=always(?:;|$)\") \(to($canary))",
+       "if ($http_cookie ~ \"(?:^|; ?)\($set["canary-by-cookie"] | harmless)=never(?:;|$)\") \(to($main))"),
+    by_header($main; $canary),
+    (if $sessions == "sticky" then
+       "if ($session_home = main) \(to($main))if ($session_home = main-canary) \(to($canary))",
+       "if (\(.target) = \($canary | string)) { set $session_suffix -canary; } "
+     elif $sessions == "legacy" then "if (\(.target) = \($canary | string)) { set $session_name \"\"; } "
+     else empty
+     end);

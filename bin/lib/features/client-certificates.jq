@@ -95,23 +95,22 @@ def page_url: if startswith("/") then "\"https://$host\(harmless)\"" else string
 # A certificate counts for its name only if it is verified. A comma behind a backslash is part of another name (RFC
 # 4514). To look for a pattern with two repetitions takes the third power of the subject's length, so that is bounded.
 def location:
-  if .client then
-    (.client.set // .set) as $set
-    | "return 400 \"This path is for clients with a certificate: the connection has none, or none that is valid.\\n\";" as $refuse
-    | ($set["auth-tls-error-page"] | if . == null then $refuse else "return 302 \(page_url);" end) as $turn_away
-    | ($set | mode) as $mode
-    | "if ($client_scheme = http) { return 308 https://$host$moved_uri; } "
-      + "if ($ssl_client_verify = \"\") { \($refuse) } "
-      + (if $mode == "on" then "if ($ssl_client_verify != SUCCESS) { \($turn_away) } "
-         elif $mode == "optional" then "if ($ssl_client_verify !~ \"^(SUCCESS|NONE)\") { \($turn_away) } "
-         else "" end)
-      + (if $set["auth-tls-match-cn"] then
-           "return 403 \"This path is not for the client that this certificate names.\\n\";" as $other
-           | "if ($ssl_client_verify != SUCCESS) { \($other) } if ($ssl_client_s_dn ~ \"^.{257}\") { \($other) } if ($ssl_client_s_dn !~ \"(^|[^\\\\\\\\],)\($set["auth-tls-match-cn"])\") { \($other) } "
-         else "" end)
-      + "set $client_verify $ssl_client_verify; set $client_subject $ssl_client_s_dn; set $client_issuer $ssl_client_i_dn; "
-      + "set $client_certificate \(if $set["auth-tls-pass-certificate-to-upstream"] then "$ssl_client_escaped_cert" else "\"\"" end); "
-  else "" end;
+  select(.client)
+  | (.client.set // .set) as $set
+  | "return 400 \"This path is for clients with a certificate: the connection has none, or none that is valid.\\n\";" as $refuse
+  | ($set["auth-tls-error-page"] | if . == null then $refuse else "return 302 \(page_url);" end) as $turn_away
+  | ($set | mode) as $mode
+  | "return 403 \"This path is not for the client that this certificate names.\\n\";" as $other
+  | "if ($client_scheme = http) { return 308 https://$host$moved_uri; } ",
+    "if ($ssl_client_verify = \"\") { \($refuse) } ",
+    (if $mode == "on" then "if ($ssl_client_verify != SUCCESS) { \($turn_away) } "
+     elif $mode == "optional" then "if ($ssl_client_verify !~ \"^(SUCCESS|NONE)\") { \($turn_away) } "
+     else empty
+     end),
+    ($set["auth-tls-match-cn"] // empty
+     | "if ($ssl_client_verify != SUCCESS) { \($other) } if ($ssl_client_s_dn ~ \"^.{257}\") { \($other) } if ($ssl_client_s_dn !~ \"(^|[^\\\\\\\\],)\(.)\") { \($other) } "),
+    "set $client_verify $ssl_client_verify; set $client_subject $ssl_client_s_dn; set $client_issuer $ssl_client_i_dn; ",
+    "set $client_certificate \(if $set["auth-tls-pass-certificate-to-upstream"] then "$ssl_client_escaped_cert" else "\"\"" end); ";
 
 # input:  {authority: FILE, depth}
 # output: directives of a server that verifies clients; $certificates are the model's
@@ -148,7 +147,7 @@ def model:
             if .client.options then
               .client.set = $options[.client.options - 1]
               # features.jq asks only those with options
-              | if .options == null and .upstream then .directives = location else . end
+              | if .options == null and .upstream then .directives = ([location] | add) else . end
             else .
             end)
       end)

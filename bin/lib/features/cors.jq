@@ -130,4 +130,4 @@ def model:
 # input: a location / output: its directives
 def location:
   kind as $kind
-  | (.set.cors // "") + if .hides_cors then [names | "\($kind)_hide_header Access-Control-\(.); "] | add else "" end;
+  | (.set.cors // empty), (select(.hides_cors) | names | "\($kind)_hide_header Access-Control-\(.); ");

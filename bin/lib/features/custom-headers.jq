@@ -121,9 +121,7 @@ def model:
 # input: a location / output: its directives
 def location:
   kind as $kind
-  | (if .answer_headers then
-       "set $answer_headers \(.answer_headers.number); "
-       + ([.answer_headers.variables | keys[], "Strict-Transport-Security" | "\($kind)_hide_header \(.); "] | add)
-     else ""
-     end)
-    + (if .question_headers then "set $question_headers \(.question_headers.number); " else "" end);
+  | (.answer_headers // empty
+     | "set $answer_headers \(.number); ",
+       (.variables | keys[], "Strict-Transport-Security" | "\($kind)_hide_header \(.); ")),
+    (.question_headers // empty | "set $question_headers \(.number); ");

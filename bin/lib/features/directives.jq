@@ -16,11 +16,10 @@ def argument($row):
 # input: a location / output: its directives; pods that speak gRPC have others of the same meaning
 def location:
   speaks_grpc as $grpc
-  | [ .set | to_entries[]
-      | .value as $value
-      | $table[0][.key] as $row
-      | ($row.directive // empty) as $directive
-      | select(($row | has("if") | not) or $row.if == $value)
-      | (if $grpc and ($directive | startswith("proxy_")) then $row.grpc // empty else $directive end) as $directive
-      | "\($directive) \($value | argument($row)); " ]
-  | add // "";
+  | .set | to_entries[]
+  | .value as $value
+  | $table[0][.key] as $row
+  | ($row.directive // empty) as $directive
+  | select(($row | has("if") | not) or $row.if == $value)
+  | (if $grpc and ($directive | startswith("proxy_")) then $row.grpc // empty else $directive end) as $directive
+  | "\($directive) \($value | argument($row)); ";

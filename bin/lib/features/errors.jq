@@ -164,21 +164,15 @@ def location:
       | {$namespace, $ingress,
          service: (.fallback.service | split("/")[1] // ""), port: "\(.fallback.port // "")"} as $told
       | .fallback.upstream as $backend
-      | (if .falls_back then "set $x_code 503; " else "" end)
-        + (if .falls_back or $codes != [] then
-             [told as $word | "set $its_\($word) \($told[$word] | string); "] | add
-           else ""
-           end)
-        + (if $codes == [] then ""
-           else
-             "recursive_error_pages on; " + $intercept + $sign_in
-             + ([$codes[] | "error_page \(.) = @errors.\(if IN(before_pods) then "${own_\(.)}" else "" end)\($backend); "]
-                | add)
-             + $set.other_errors
-           end)
-    elif $codes - [401] == [] or $intercept == "" or ($set | has("default-backend")) then ""
+      | (select(.falls_back) | "set $x_code 503; "),
+        (select(.falls_back or $codes != []) | told as $word | "set $its_\($word) \($told[$word] | string); "),
+        (select($codes != [])
+         | "recursive_error_pages on; ", $intercept, $sign_in,
+           ($codes[] | "error_page \(.) = @errors.\(if IN(before_pods) then "${own_\(.)}" else "" end)\($backend); "),
+           $set.other_errors)
+    elif $codes - [401] == [] or $intercept == "" or ($set | has("default-backend")) then empty
     else
-      $intercept + $sign_in
-      + "error_page \($codes - [401] | map(tostring) | join(" ")) =404 /nginx-says/$upstream_name; "
-      + $set.other_errors
+      $intercept, $sign_in,
+      "error_page \($codes - [401] | map(tostring) | join(" ")) =404 /nginx-says/$upstream_name; ",
+      $set.other_errors
     end;

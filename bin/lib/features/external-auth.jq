@@ -77,14 +77,12 @@ def keeps: .["auth-cache-key"] // null | . != null and cache_key != null;
 # They are files in memory. nginx looks only every 10 s whether they take more than max_size, so what bounds them is
 # that their zone has room for some 2,000 keys: with the longest keys and headers, which have to fit into 16 kB, 39 MB.
 def kept($host):
-  if keeps | not then ""
-  else
-    ("\(.["auth-method"] // "") \($host) \(.["auth-url"])" | string_with_variables | .[1:-1]) as $question
-    | [ "$ingress", "$asks_for", "$request_method", "$ssl_client_fingerprint", "$http_authorization", "$http_cookie",
-        $question, (.["auth-cache-key"] | cache_key) ] as $parts
-    | "proxy_cache auth_answers_256k; proxy_cache_key \"\($parts | join("\\n"))\"; proxy_no_cache $is_long_answer; proxy_buffering on; "
-      + (.["auth-cache-duration"] // ["200 202 401 5m"] | map(validity | "proxy_cache_valid \(.); ") | add // "")
-  end;
+  select(keeps)
+  | ("\(.["auth-method"] // "") \($host) \(.["auth-url"])" | string_with_variables | .[1:-1]) as $question
+  | [ "$ingress", "$asks_for", "$request_method", "$ssl_client_fingerprint", "$http_authorization", "$http_cookie",
+      $question, (.["auth-cache-key"] | cache_key) ] as $parts
+  | "proxy_cache auth_answers_256k; proxy_cache_key \"\($parts | join("\\n"))\"; proxy_no_cache $is_long_answer; proxy_buffering on; ",
+    (.["auth-cache-duration"] // ["200 202 401 5m"] | .[] | validity | "proxy_cache_valid \(.); ");
 
 # --- claims: who is asked
 
@@ -315,12 +313,12 @@ def question_header($verifies):
 #
 # With satisfy: any, it does not ask about clients from the addresses of allowlist-source-range.
 def question($who; $host):
-  (if .satisfy == "any" and .allow then "if ($in_networks_\(.allow)) { return 204; } " else "" end)
-  + kept($host)
-  + (if .["auth-method"] then "proxy_method \(.["auth-method"]); " else "" end)
-  + "proxy_read_timeout \(.["proxy-read-timeout"] // 60)s; "
-  + (if $who.protocol == "HTTPS" then "proxy_ssl_name \($who.upstream | certificate_name); " else "" end)
-  + "proxy_pass \("\(if $who.protocol == "HTTPS" then "https" else "http" end)://\($who.upstream)\(.["auth-url"] | url.path)" | string_with_variables);";
+  (select(.satisfy == "any" and .allow) | "if ($in_networks_\(.allow)) { return 204; } "),
+  kept($host),
+  (.["auth-method"] // empty | "proxy_method \(.); "),
+  "proxy_read_timeout \(.["proxy-read-timeout"] // 60)s; ",
+  (select($who.protocol == "HTTPS") | "proxy_ssl_name \($who.upstream | certificate_name); "),
+  "proxy_pass \("\(if $who.protocol == "HTTPS" then "https" else "http" end)://\($who.upstream)\(.["auth-url"] | url.path)" | string_with_variables);";
 
 # input: a location with .who / output: the name of the location in which nginx asks
 def asked_at: "nginx-asks/\(.options)/\(.who.upstream)";
@@ -335,7 +333,7 @@ def with_questions($header; $locations; $upstreams; $options):
         | if $who.wrong then .nobody = $who.wrong else .who = $who end
       else . end)
   | . as $server
-  | [.locations[] | select(.who) | {name: asked_at, question: (.who as $who | annotations($options) | question($who; $host))}]
+  | [.locations[] | select(.who) | {name: asked_at, question: (.who as $who | [annotations($options) | question($who; $host)] | add)}]
   | unique_by(.name) as $questions
   | ["      internal;", "      error_page 599 /;", "      proxy_pass_request_body off;", $header[]] as $common
   | $server
@@ -533,11 +531,11 @@ def location:
   elif .set["auth-url"] and .upstream and (.who | not) then
     "return 500 \"\("\(not_available(.nobody // "auth-url asks nobody")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\"; "
   elif .who then
-    "set $asks \(.options); "
-    + (if .set | keeps then "set $asks_for \("\(.pathType) \(.path | @uri)" | string); " else "" end)
-    + "set $auth_always \(if .set["auth-always-set-cookie"] then "1" else "\"\"" end); "
-    + "auth_request \(asked_at); auth_request_set $auth_status $upstream_status; auth_request_set $auth_cookies $upstream_http_set_cookie; "
-    + ([.set["auth-response-headers"][]? | as_variable] | unique
-      | map("auth_request_set $answered_\(.) $upstream_http_\(.); ") | add // "")
-  else ""
+    "set $asks \(.options); ",
+    (select(.set | keeps) | "set $asks_for \("\(.pathType) \(.path | @uri)" | string); "),
+    "set $auth_always \(if .set["auth-always-set-cookie"] then "1" else "\"\"" end); ",
+    "auth_request \(asked_at); auth_request_set $auth_status $upstream_status; auth_request_set $auth_cookies $upstream_http_set_cookie; ",
+    ([.set["auth-response-headers"][]? | as_variable] | unique[]
+     | "auth_request_set $answered_\(.) $upstream_http_\(.); ")
+  else empty
   end;

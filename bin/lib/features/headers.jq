@@ -42,13 +42,12 @@ def vhost:
 #         they are empty.
 def location:
   (.head // "" | select(startswith("~* ")) // null) as $expression
-  | (if .set["upstream-vhost"] and .service then "set $upstream_vhost \(vhost); " else "" end)
-  + ( .set["x-forwarded-prefix"] // ""
-      | if . == "" then ""
-        elif contains("$") | not then "set $forwarded_prefix \(string); "
+  | (select(.set["upstream-vhost"] and .service) | "set $upstream_vhost \(vhost); "),
+    ( .set["x-forwarded-prefix"] // empty
+      | if contains("$") | not then "set $forwarded_prefix \(string); "
         elif $expression then
           # no line end
           "if ($uri \($expression)) { set $forwarded_prefix \(prefix); } if ($uri ~ \"[\\x00-\\x1f\\x7f]\") { set $forwarded_prefix \"\"; } "
         else "set $forwarded_prefix \(gsub("\\$[1-9]"; "") | string); "
-        end )
-  + (.set["connection-proxy-header"] // "" | if . == "" then "" else "set $connection_header \(string); " end);
+        end ),
+    (.set["connection-proxy-header"] // empty | "set $connection_header \(string); ");

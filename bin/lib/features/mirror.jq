@@ -128,4 +128,4 @@ def model:
 
 # input: a location / output: the directives that copy its requests
 def location:
-  if .mirror then "mirror nginx-copies/\(.mirror.number); mirror_request_body \(.mirror.body); " else "" end;
+  .mirror // empty | "mirror nginx-copies/\(.number); mirror_request_body \(.body); ";

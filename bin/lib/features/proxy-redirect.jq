@@ -9,7 +9,7 @@ include "quoting";
 def location:
   (.set["proxy-redirect-from"] // "off") as $from
   | (.set["proxy-redirect-to"] // "off") as $to
-  | if $from == "off" or $from == "default" or $to == "off" or speaks_grpc then ""
+  | if $from == "off" or $from == "default" or $to == "off" or speaks_grpc then empty
     elif ($to | startswith("/") | not) or .set["relative-redirects"] then
       "proxy_redirect \($from | string) \($to | string); "
     else "proxy_redirect \($from | string) \"$client_scheme://$request_host\($to | harmless)\"; "

@@ -68,19 +68,17 @@ def model:
 
 # input: a location / output: its directives
 def location:
-  if .tls then
-    (if .protocol == "GRPCS" then "grpc_ssl_" else "proxy_ssl_" end) as $prefix
-    | .set as $set
-    | def file: "\($ENV.STATE_DIR)/keys/\(.)" | string;
-      [ (.tls.authority // empty
-         | "trusted_certificate \(file)",
-           (select(has_revocations) | "crl \(file)"),
-           "verify on",
-           "verify_depth \($set["proxy-ssl-verify-depth"] // 1)"),
-        (.tls.certificate // empty | "certificate \(file)", "certificate_key \(file)"),
-        ($set["proxy-ssl-server-name"] // empty | "server_name \(.)"),
-        ($set["proxy-ssl-protocols"] // empty | "protocols \(split(" ") | map(select(. != "")) | unique | join(" "))"),
-        ($set["proxy-ssl-ciphers"] // empty | "ciphers \(string)")
-        | "\($prefix)\(.); " ]
-    | add // ""
-  else "" end;
+  select(.tls)
+  | (if .protocol == "GRPCS" then "grpc_ssl_" else "proxy_ssl_" end) as $prefix
+  | .set as $set
+  | def file: "\($ENV.STATE_DIR)/keys/\(.)" | string;
+    (.tls.authority // empty
+     | "trusted_certificate \(file)",
+       (select(has_revocations) | "crl \(file)"),
+       "verify on",
+       "verify_depth \($set["proxy-ssl-verify-depth"] // 1)"),
+    (.tls.certificate // empty | "certificate \(file)", "certificate_key \(file)"),
+    ($set["proxy-ssl-server-name"] // empty | "server_name \(.)"),
+    ($set["proxy-ssl-protocols"] // empty | "protocols \(split(" ") | map(select(. != "")) | unique | join(" "))"),
+    ($set["proxy-ssl-ciphers"] // empty | "ciphers \(string)")
+  | "\($prefix)\(.); ";

@@ -84,19 +84,14 @@ def model:
 # input: a location / output: the directives that limit. nginx can hold back only an answer that it buffers.
 def location:
   .set as $set
-  | (if $set | is_counted then
-       (if $set.unlimited then
+  | (select($set | is_counted)
+     | (if $set.unlimited then
           "set $limited \"\"; if ($in_networks_\($set.unlimited) = \"\") { set $limited \(.ingress | string); } "
         else "set $limited \(.ingress | string); "
-        end)
-       + ([$set | rates | "limit_req zone=\(.zone)\(if .burst > 0 then " burst=\(.burst)" else "" end) nodelay; "]
-          | add // "")
-       + (if .connections then "limit_conn \(.connections) \($set["limit-connections"]); " else "" end)
-     else ""
-     end)
-  + (if ($set["limit-rate"] // 0) > 0 then
-       "limit_rate \($set["limit-rate"])k; "
-       + (if $set["limit-rate-after"] then "limit_rate_after \($set["limit-rate-after"])k; " else "" end)
-       + (if $set["proxy-buffering"] == "on" then "" else "proxy_buffering on; proxy_max_temp_file_size 0; " end)
-     else ""
-     end);
+        end),
+       ($set | rates | "limit_req zone=\(.zone)\(if .burst > 0 then " burst=\(.burst)" else "" end) nodelay; "),
+       (.connections // empty | "limit_conn \(.) \($set["limit-connections"]); ")),
+    (select(($set["limit-rate"] // 0) > 0)
+     | "limit_rate \($set["limit-rate"])k; ",
+       ($set["limit-rate-after"] // empty | "limit_rate_after \(.)k; "),
+       (select($set["proxy-buffering"] != "on") | "proxy_buffering on; proxy_max_temp_file_size 0; "));

@@ -90,20 +90,18 @@ def location:
      elif $set["preserve-trailing-slash"] then "$request_uri"
      else "$moved_uri_without_slash"
      end) as $moved
-  | (if .to then "return 308 $client_scheme://\(.to):$client_port\($moved); " else "" end)
-    + (if $origin == "" then "absolute_redirect off; " else "" end)
-    + (if $set["app-root"] then "if ($uri = /) { return 302 \"\($origin)\($set["app-root"])\"; } " else "" end)
-    + ( (if $set["temporal-redirect"] then
-           {to: $set["temporal-redirect"], code: ($set["temporal-redirect-code"] // 302)}
-         elif $set["permanent-redirect"] then
-           {to: $set["permanent-redirect"], code: ($set["permanent-redirect-code"] // 301)}
-         else null end) as $redirect
-        | if $redirect then
-            "return \($redirect.code) \"\(if $redirect.to | startswith("/") then $origin else "" end)\($redirect.to)\"; "
-          else "" end )
-    + (if .redirect and ($set["use-port-in-redirects"] or ($set | has("preserve-trailing-slash"))) then
-         "if ($client_scheme = http) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)\($moved); } "
-       else "" end);
+  | (.to // empty | "return 308 $client_scheme://\(.):$client_port\($moved); "),
+    (select($origin == "") | "absolute_redirect off; "),
+    ($set["app-root"] // empty | "if ($uri = /) { return 302 \"\($origin)\(.)\"; } "),
+    (if $set["temporal-redirect"] then
+       {to: $set["temporal-redirect"], code: ($set["temporal-redirect-code"] // 302)}
+     elif $set["permanent-redirect"] then
+       {to: $set["permanent-redirect"], code: ($set["permanent-redirect-code"] // 301)}
+     else empty
+     end
+     | "return \(.code) \"\(if .to | startswith("/") then $origin else "" end)\(.to)\"; "),
+    (select(.redirect and ($set["use-port-in-redirects"] or ($set | has("preserve-trailing-slash"))))
+     | "if ($client_scheme = http) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)\($moved); } ");
 
 # input: model / output: the same with the redirects of locations that no pod serves, unless clients need a certificate
 def model:
@@ -111,5 +109,5 @@ def model:
   | .servers |= map(.locations |= map(
       if .moves and .client == null and (.reason | IN("NoReadyEndpoints", "ServiceNotFound",
           "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed")) then
-        .directives = (.directives // "") + ({set: $options[.moves - 1]} + . | location)
+        .directives = ([(.directives // empty), ({set: $options[.moves - 1]} + . | location)] | add)
       else . end));

@@ -8,4 +8,4 @@
 # alone, any and all are the same.
 
 # input: a location / output: its directive
-def location: if .set.satisfy == "any" and .users and .who then "satisfy any; " else "" end;
+def location: select(.set.satisfy == "any" and .users and .who) | "satisfy any; ";
