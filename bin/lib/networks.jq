@@ -1,5 +1,5 @@
 # Lists of networks, as ingress-nginx's *-source-range annotations have them.
-include "allow";
+include "allow"; # is_whole_ipv6
 
 # input: text / output: its parts between commas, without white space around
 #
@@ -35,22 +35,6 @@ def looks:
   "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])" as $number
   | "(\($number)([.]\($number)){3}(/([12]?[0-9]|3[0-2]))?|[0-9a-fA-F]{0,4}:[0-9a-fA-F:]{1,38}(/(1[01][0-9]|12[0-8]|[1-9]?[0-9]))?)";
 
-# input: the parts of an IPv6 address between two "::" or, if there is none, all of it / output: whether it is one
-def are_whole:
-  map(split(":")) | add as $groups
-  | all($groups[]; length >= 1 and length <= 4)
-    and (length == 1 and ($groups | length) == 8 or length == 2 and ($groups | length) <= 6);
-
-# input: hexadecimal digits / output: the same without zeros in front
-def without_zeros: if startswith("0") and length > 1 then .[1:] | without_zeros else . end;
-
-# input: the eight groups of an IPv6 address, as text / output: the same, zero after the first $bits bits
-def first_bits($bits):
-  ($bits / 16 | floor) as $whole
-  | if $whole == 8 then .
-    else .[:$whole] + [.[$whole] | from_hex | . - . % pow(2; 16 - $bits % 16) | to_hex] + [range(7 - $whole) | "0"]
-    end;
-
 # input: text that looks so / output: the network that it names as nginx writes it, without the bits after the prefix:
 # "10.1.2.3/8" => "10.0.0.0/8", "::1" => "0:0:0:0:0:0:0:1/128"; nothing if it names none
 #
@@ -62,11 +46,9 @@ def network:
       | "\($address | split(".") | map(tonumber) | masked($bits; 8) | map(tostring) | join("."))/\($bits)"
     else
       ($bits // "128" | tonumber) as $bits
-      | $address | ascii_downcase | split("::") | select(are_whole)
-      | map(split(":")) as [$left, $right]
-      | $left + [range(8 - ($left + $right | length)) | "0"] + $right | map(without_zeros)
-      | select(.[:6] != ["0", "0", "0", "0", "0", "ffff"])
-      | "\(first_bits($bits) | join(":"))/\($bits)"
+      | $address | select(is_whole_ipv6) | groups
+      | select(.[:6] != [0, 0, 0, 0, 0, 65535])
+      | "\(masked($bits; 16) | map(to_hex) | join(":"))/\($bits)"
     end;
 
 # input: the value of an annotation / output: [network, ...] without repetitions, sorted; nothing if an entry names none
