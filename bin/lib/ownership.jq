@@ -83,17 +83,9 @@ def with_owners($ours):
             end
         end );
 
-# input:  [claim]; $context.shut are those beyond a limit
-# output: {host: the namespace whose it is}, as with_owners has it; for features: who is a guest there
+# input:  [claim, the oldest Ingress first]; $context.shut are those beyond a limit
+# output: {host: the namespace whose it is}, for features: who is a guest there
 def owners($context):
-  ($context.ours | ages) as $age
-  | (reduce (.[], $context.shut[] | select(.ingress and .host != "")) as $claim ({};
-       if .[$claim.host] and (.[$claim.host] | rank($age)) <= ($claim | rank($age)) then .
-       else .[$claim.host] = ($claim | {ingress, alias})
-       end)) as $first
-  | $first
-  | with_entries(
-      (if $ENV.HOST_OWNERSHIP == "strict" and (.key | startswith("*.") | not) then $first[.key | as_wildcard]
-       else null
-       end) as $wildcard
-      | .value = ([.value, $wildcard | values] | min_by(rank($age)).ingress | namespace));
+  map(select(.ingress)) + $context.shut | map(select(.host != ""))
+  | with_shut_by_age($context.ours) | group_by(.host) | with_owners($context.ours)
+  | map({(.host): .owner}) | add // {};
