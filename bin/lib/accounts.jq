@@ -38,8 +38,8 @@ def settled($now):
     | if .value | owes($now) < most_to_owe / 2 then del(.value.held) else . end);
 
 # input:  {"namespace": ACCOUNT, ...}
-# output: for the loop, lines WORD TIME: until when somebody may have to wait, and until when somebody owes something,
-#         if nothing changes until then
+# output: for the loop, "TIME TIME": until when somebody may have to wait, and until when somebody owes something, if
+#         nothing changes until then
 def times:
-  "restless_until \([.[] | .paid - if .held then most_to_owe / 2 else most_to_owe - cost end] | max // 0)",
-  "owed_until \([.[].paid] | max // 0)";
+  ([.[] | .paid - if .held then most_to_owe / 2 else most_to_owe - cost end] | max // 0) as $restless_until
+  | "\($restless_until) \([.[].paid] | max // 0)";

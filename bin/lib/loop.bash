@@ -69,15 +69,10 @@ take_accounts() {
 
 # Sets restless_until and owed_until (see lib/accounts.jq).
 read_accounts() {
-  local word time
   restless_until=0 owed_until=0
   [[ -s $next/accounts ]] || return 0
-  while read -r word time; do
-    case $word in
-      restless_until) restless_until=$time ;;
-      owed_until) owed_until=$time ;;
-    esac
-  done < <(jq -r -L "$bin/lib" 'include "accounts"; times' "$next/accounts")
+  read -r restless_until owed_until < <(jq -r -L "$bin/lib" 'include "accounts"; times' "$next/accounts") ||
+    restless_until=0 owed_until=0 # jq has said why
 }
 
 # reloads_paid is when all reloads are paid. Nobody asks who causes them before 10 are unpaid: for an ordinary cluster

@@ -179,7 +179,7 @@ EDITS
 
 # When nobody has to wait any more, and when nobody owes anything any more.
 times() {
-  jq -r -L "$bin/lib" 'include "accounts"; times' "$dir/accounts" | sed 's/.* //' | xargs
+  jq -r -L "$bin/lib" 'include "accounts"; times' "$dir/accounts"
 }
 
 @test "the accounts tell until when somebody may have to wait, and until when somebody owes something" {
