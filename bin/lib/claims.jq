@@ -23,8 +23,9 @@ def first_names($names; $most):
     | reduce $names[$claim.options - 1][] as $name (.;
         if .[$of] | length < $most then .[$of][$name] = true else . end));
 
-# input: a claim / output: the problem that an annotation of its Ingress does not count
-def annotation_refused($message): {problem: {ingress, reason: "AnnotationRefused", $message}};
+# input: a claim / output: a problem of its Ingress; annotation_refused: that an annotation does not count
+def problem($reason; $message): {problem: {ingress, $reason, $message}};
+def annotation_refused($message): problem("AnnotationRefused"; $message);
 
 # output: why something is closed, in a sentence
 def not_available($why): "closed, because its protection is not available here: \($why)";

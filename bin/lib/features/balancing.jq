@@ -59,9 +59,8 @@ def claims($context):
   | def is_too_much:
       .upstream and .options
       and (own_namespace as $of | any($read[.options - 1][]; $possible[$of][.] | not));
-  . + [ [.[] | select(is_too_much).ingress] | unique[]
-      | {problem: {ingress: ., reason: "LimitExceeded",
-          message: "upstream-hash-by has no effect: those of its namespace read more than \(most_read) different headers, cookies and arguments"}} ]
+  . + [ [.[] | select(is_too_much)] | unique_by(.ingress)[]
+      | problem("LimitExceeded"; "upstream-hash-by has no effect: those of its namespace read more than \(most_read) different headers, cookies and arguments") ]
   + [ select($ENV.ENDPOINT_CIDRS != "")
       | [.[] | select(.upstream and annotations($context.options)["service-upstream"])] | unique_by(.ingress)[]
       | annotation_refused("service-upstream has no effect, because ENDPOINT_CIDRS is set, and kube-proxy would go to any endpoint") ]

@@ -21,7 +21,7 @@ def lacking($set; $own):
   | map(select($set[.] != $own[.]));
 
 # input: a claim / output: a problem of it
-def problem($reason; $message): {problem: {ingress, $reason, message: "the canary gets no requests: \($message)"}};
+def gets_nothing($reason; $message): problem($reason; "the canary gets no requests: \($message)");
 
 # input: a claim / output: what it asks for, in a sentence
 def place_name:
@@ -61,18 +61,18 @@ def with_canary($canaries; $context; has_pods):
      else .canary = ($canary | {ingress, service, port, $set})
      end),
     ( $canary
-      | if .status then problem(.reason; .message)
+      | if .status then gets_nothing(.reason; .message)
         elif $missing != [] then
-          problem("CanaryNotProtected"; "its main Ingress has not the same \($missing | join(", "))")
+          gets_nothing("CanaryNotProtected"; "its main Ingress has not the same \($missing | join(", "))")
         elif $set["canary-by-header-pattern"] and ($set["canary-by-header-value"] | not)
           and ($set["canary-by-header-pattern"] | is_cheap | not) then
           annotation_refused(
             "the canary gets no requests with its header: canary-by-header-pattern may be an expression with at most three repetitions and groups, no repeated groups, and eight alternatives")
         elif $canary | has_pods | not then
-          problem("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port)")
+          gets_nothing("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port)")
         else empty
         end ),
-    ( $canaries[1:][] | problem("CanaryTaken"; "\(place_name) has Ingress \($canary.ingress) for its canary") );
+    ( $canaries[1:][] | gets_nothing("CanaryTaken"; "\(place_name) has Ingress \($canary.ingress) for its canary") );
 
 # input:  [answered claim, the oldest Ingress first]
 # output: the same without canaries; main claims have theirs in .canary
@@ -92,7 +92,7 @@ def claims($context; has_pods):
               else .
               end ),
           ( $canaries | to_entries[] | select($mains[.key] == null) | .value[]
-            | problem("CanaryWithoutMain"; "no other Ingress of its namespace asks for \(place_name)") ) ]
+            | gets_nothing("CanaryWithoutMain"; "no other Ingress of its namespace asks for \(place_name)") ) ]
     end;
 
 # input:  [answered claim]

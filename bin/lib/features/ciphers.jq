@@ -16,16 +16,14 @@ def wanted:
 def claims($context):
   def place: "\(.host) \(.ingress // "" | split("/")[0])";
   def own: if .ingress and .options and .upstream then annotations($context.options) | wanted else null end;
-  def problem($why):
-    {problem: {ingress, reason: "AnnotationRefused",
-      message: "ssl-ciphers and ssl-prefer-server-ciphers have no effect: \($why)"}};
+  def no_effect($why): annotation_refused("ssl-ciphers and ssl-prefer-server-ciphers have no effect: \($why)");
   (reduce (.[] | select(own)) as $claim ({};
     ($claim | place) as $place
     | .[$place] //= ($claim | {ingress, set: own}))) as $first
   | . + [ .[] | select(own)
-      | if .host == "" then problem("they need rules with a host, which a client names in its handshake")
+      | if .host == "" then no_effect("they need rules with a host, which a client names in its handshake")
       elif own != $first[place].set then
-        problem("for host \(.host), those of Ingress \($first[place].ingress) count, which is older")
+        no_effect("for host \(.host), those of Ingress \($first[place].ingress) count, which is older")
         else empty
         end ]
   | owners($context) as $owners

@@ -233,8 +233,8 @@ def claims($context; answer; has_pods):
             end
             | .,
               (select($target.upstream and ($target | has_pods | not))
-              | {problem: {ingress, reason: "NoReadyEndpoints",
-                  message: "Service \($target.service), which auth-url asks, has no ready endpoint for port \($target.port)"}}),
+              | problem("NoReadyEndpoints";
+                  "Service \($target.service), which auth-url asks, has no ready endpoint for port \($target.port)")),
               (select(.asks and $set["auth-cache-key"] and ($set | keeps | not))
               | annotation_refused(
                   "auth-cache-key has no effect: of variables, it may have $cookie_ with a name, and $\(cache_variables | keys | join(", $"))"))

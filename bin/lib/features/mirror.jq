@@ -28,7 +28,7 @@ def target($addresses):
     };
 
 # input: a claim / output: a problem of it
-def problem($reason; $message): {problem: {ingress, $reason, message: "requests are not mirrored: \($message)"}};
+def not_mirrored($reason; $message): problem($reason; "requests are not mirrored: \($message)");
 
 # input: {annotation: value} / output: "on" if copies have the bodies, else "off"
 def body_of_copies: if greatest_held_body then .["mirror-request-body"] // "on" else "off" end;
@@ -44,10 +44,10 @@ def with_mirror($set; $context; $addresses; answer; has_pods):
   [$set["mirror-target"] | target($addresses)] as $targets
   | ([own_namespace] + $context.shared) as $namespaces
   | if $targets == [] or ($targets[0].service | split("/")[0] | IN($namespaces[]) | not) then
-      ., problem("AnnotationRefused";
+      ., not_mirrored("AnnotationRefused";
         "mirror-target must be a Service of the same namespace, such as http://SERVICE.\($namespaces[0]).svc$request_uri")
     elif speaks_grpc then
-      ., problem("AnnotationRefused"; "the pods speak gRPC")
+      ., not_mirrored("AnnotationRefused"; "the pods speak gRPC")
     else
       $targets[0] as $target
       | ($target | {service, port, protocol} | answer) as $answer
@@ -59,10 +59,10 @@ def with_mirror($set; $context; $addresses; answer; has_pods):
           body_problem($set),
           if $answer | has_pods then empty
           else
-            problem("NoReadyEndpoints";
+            not_mirrored("NoReadyEndpoints";
               "Service \($answer.service) has no ready endpoint for port \($answer.port)")
           end
-        else ., problem($answer.reason; $answer.message)
+        else ., not_mirrored($answer.reason; $answer.message)
         end
     end;
 

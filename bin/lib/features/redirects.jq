@@ -79,8 +79,8 @@ def claims($context):
     + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix", alias: true} ]
     + [ $rooted[] | {ingress, created, options, host, path: "/", pathType: "Exact"}
         | ., . + {host: $aliases_of["\(own_namespace)/\(.host)"][]?, alias: true} ]
-    + [ $beyond | keys[] | {problem: {ingress: ., reason: "LimitExceeded",
-        message: "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths"}} ];
+    + [ $beyond | keys[] | {ingress: .}
+        | problem("LimitExceeded"; "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths") ];
 
 # input: a location / output: the directives that redirect (from-to-www-redirect names the port, as in ingress-nginx)
 def location:
