@@ -52,10 +52,9 @@ def location:
 # not know.
 def model:
   [.servers[].locations[] | select(.users and .upstream)] as $logins
-  | if $logins == [] then .
-    else
-      .lines += [
-        "  map $http_authorization $users_folder {",
+  | .lines += [
+      select($logins != [])
+      | "  map $http_authorization $users_folder {",
         "    \"~*^basic .{\(longest_login + 1)}\" \("\($ENV.STATE_DIR)/keys/too-long" | string);",
         "    default \("\($ENV.STATE_DIR)/keys" | string);",
         "  }",
@@ -66,5 +65,4 @@ def model:
         ( select(.says_authorization | not)
           | ("proxy", ("grpc" | select(any($logins[]; speaks_grpc))))
           | "  \(.)_set_header Authorization $sent_authorization;" ),
-        "" ]
-    end;
+        "" ];

@@ -148,8 +148,8 @@ def model:
           | (map(.codes) | add) as $all
           | {backend: .[0].backend, codes: [before_pods | select(IN($all[]))]}
           | error_locations ]
-      | if .error_lines == [] then del(.error_lines) else .lines += .error_lines end)
-  | if any(.servers[]; .error_lines or any(.locations[]; .falls_back)) then .lines += [error_maps, ""] else . end;
+      | .lines += .error_lines)
+  | .lines += [select(any(.servers[]; .error_lines != [] or any(.locations[]; .falls_back))) | error_maps, ""];
 
 # input: a location / output: its directives
 #

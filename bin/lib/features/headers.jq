@@ -9,18 +9,16 @@ include "quoting";
 # Only if a location sets the variable: nginx rejects a map of one that it does not know.
 def model:
   .options as $options
-  | if any(.servers[].locations[] | select(.options); $options[.options - 1]["x-forwarded-prefix"]) then
-    .lines += [
-      "  map $is_believed $believed_prefix {",
-      "    1 $http_x_forwarded_prefix;",
-      "  }",
-      "  map $forwarded_prefix $path_prefix {",
-      "    \"\" $believed_prefix;",
-      "    default $forwarded_prefix;",
-      "  }",
-      "" ]
-  else .
-  end;
+  | .lines += [
+      select(any(.servers[].locations[] | select(.options); $options[.options - 1]["x-forwarded-prefix"]))
+      | "  map $is_believed $believed_prefix {",
+        "    1 $http_x_forwarded_prefix;",
+        "  }",
+        "  map $forwarded_prefix $path_prefix {",
+        "    \"\" $believed_prefix;",
+        "    default $forwarded_prefix;",
+        "  }",
+        "" ];
 
 # input: x-forwarded-prefix / output: it as a quoted nginx string, in which $1 to $9 count
 def prefix: [match("\\$[1-9]|[^$]+"; "g").string | if startswith("$") then . else harmless end] | "\"\(add)\"";

@@ -123,8 +123,7 @@ def model:
   | .servers |= map(
       .locations |= map(if .mirror then .mirror.number = $numbers[.mirror | tojson] else . end)
       | .lines += [[.locations[].mirror | values] | unique[] | mirror_location])
-  | ([.servers[].locations[].mirror | values | {host, number}]) as $copies
-  | if $copies == [] then . else .lines += [$copies | header_lines] end;
+  | .lines += [[.servers[].locations[].mirror | values | {host, number}] | select(. != []) | header_lines];
 
 # input: a location / output: the directives that copy its requests
 def location:

@@ -62,9 +62,9 @@ def for_both_schemes:
 
 # input: model / output: the same with the end of the names of these upstreams, by what the client speaks
 def model:
-  if any(.servers[].locations[]; .protocol == "AUTO_HTTP") then
-    .lines += ["  map $scheme $of_scheme {", "    https .https;", "    default \"\";", "  }", ""]
-  else . end;
+  .lines += [
+    select(any(.servers[].locations[]; .protocol == "AUTO_HTTP"))
+    | "  map $scheme $of_scheme {", "    https .https;", "    default \"\";", "  }", "" ];
 
 # input: a location / output: its directives
 def location:

@@ -66,9 +66,9 @@ def model:
   number_networks("limit-allowlist"; "unlimited")
   | .options as $options
   | ([.servers[].locations[].options | values] | unique | map($options[. - 1])) as $used
-  | if any($used[]; is_counted) then
-      .lines += [
-        "  map $limited $limited_client { # nobody is counted where it is empty",
+  | .lines += [
+      select(any($used[]; is_counted))
+      | "  map $limited $limited_client { # nobody is counted where it is empty",
         "    \"\" \"\";",
         "    default \"$limited $binary_remote_addr\";",
         "  }",
@@ -77,9 +77,7 @@ def model:
         ([$used[] | rates | "  limit_req_zone $limited_client zone=\(.zone):\(zone_size) rate=\(.rate);"] | unique[]),
         "  limit_req_log_level info; # the line of the request says it, too",
         "  limit_conn_log_level info;",
-        "" ]
-    else .
-    end;
+        "" ];
 
 # input: a location / output: the directives that limit. nginx can hold back only an answer that it buffers.
 def location:
