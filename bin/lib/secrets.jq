@@ -84,8 +84,9 @@ def id($use):
   | select(test("\\A[0-9a-f-]{1,64}\\z"))
   | . + $ending;
 
-# input: an id / output: whether openssl and nginx must examine what is in the file. Passwords are examined here.
-def needs_examination: endswith(".pem");
+# input: {id} / output: what is known of what is in the file; null while openssl and nginx have not examined it. Passwords
+# are examined here: of them, no more needs to be known.
+def fact: if .id | endswith(".pem") then $facts[0][.id] else {} end;
 
 # input: text / output: the PEM blocks of a kind, which has only the characters of base64
 def blocks($kind):
@@ -205,9 +206,9 @@ def looked_at($wanted):
 
 # input: {id, text} / output: what to do about it. $number is how many of its namespace come first.
 def order($present; $number):
-  $facts[0][.id] as $fact
-  | if $fact.reason or ($present[.id] and ($fact or (.id | needs_examination | not))) then empty
-    elif $fact or (.id | needs_examination | not) then "restore 0 \(.id) \(.text)"
+  fact as $fact
+  | if $fact.reason or ($fact and $present[.id]) then empty
+    elif $fact then "restore 0 \(.id) \(.text)"
     elif $number > pairs_a_round then "more"
     else "pair \($number) \(.id) \(.text)"
     end;
@@ -244,7 +245,7 @@ def pairs:
                 "the key pairs of namespace \($of) have more than 12 MB: this one is too much")
         else
           .found = ($it | del(.text))
-          | (if $facts[0][$it.id] or ($it.id | needs_examination | not) then . else .new[$of] += 1 end)
+          | (if $it | fact then . else .new[$of] += 1 end)
           | .new[$of] as $number
           | .orders = [$it | order($present; $number)]
         end;
@@ -310,14 +311,14 @@ def others:
 def settled:
   ([$found | lines | fromjson | select($facts[0][.id // ""]) | {(key_of_use): .}] | add // {}) as $before
   | inputs | fromjson
-  | if .id and (.id | needs_examination) and ($facts[0][.id] | not) then $before[key_of_use] // . else . end
+  | if .id and (fact | not) then $before[key_of_use] // . else . end
   | tojson;
 
 # --- list
 
 # input: {certificate, use, id} of a Secret / output: its line
 def line($present):
-  (if .id | needs_examination then $facts[0][.id] else {} end) as $fact
+  fact as $fact
   | del(.id, .size)
     + if $fact == null or ($fact.reason == null and ($present[.id] | not)) then
         refused("SecretNotReady"; "it is being examined, for some seconds")
