@@ -9,7 +9,7 @@
 #             the model
 #   model     model => the same with lines for nginx.conf: in .lines for the http block, and in the .lines of a server
 #             or an upstream; .head, .rewrite and .target of a location are its block's head and parts     (in nginx.jq)
-#   location  a location, with .host, and its annotations in .set => each directive for its block, as text
+#   location  a location, with its annotations in .set => each directive for its block, as text
 #             with a space behind it                                                                    (in nginx.jq)
 #
 # They run in the order of their lines: aliases first, so that the others see all hosts. What `location` adds is written
@@ -102,7 +102,7 @@ def feature_claims($context; answer):
   | buffers::claims($context)
   ;
 
-# input: a location with .host and .set / output: directives for its block
+# input: a location with .set / output: directives for its block
 def feature_location: [
   custom_headers::location,
   client_certificates::location,
@@ -147,10 +147,6 @@ def with_features:
     | redirects::model
     | rewrite::model
     | .options as $options
-    | .servers |= map(
-        .host as $host
-        | .locations |= map(
-            if .options then
-              {$host, set: $options[.options - 1]} + . | .directives = feature_location | delpaths([["host"]])
-            else . end))
+    | .servers |= map(.locations |= map(
+        if .options then .set = $options[.options - 1] | .directives = feature_location else . end))
   end;
