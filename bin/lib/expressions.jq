@@ -57,7 +57,6 @@ def ends($atom):
 #   groups  one entry for each open group, and one for the whole: what .now was at its start, and at the end of each of
 #           its alternatives
 #   atom    what a quantifier would repeat: null, "one" character, or a "group", before which .now was .skipped
-#   first   whether it is the first token
 #   head    the number of characters at the beginning that stand for themselves; in_head: whether that goes on
 #   why     why it is not let in
 
@@ -111,7 +110,7 @@ def after($token):
   elif $token == "|" then
     (if .groups | length == 1 then .head = 0 else . end)
     | .groups[0].ends += [.now] | .now = .groups[0].start | .atom = null
-  elif $token == "^" then (if .first then . else .why = "has ^ in its middle" end) | .atom = null
+  elif $token == "^" then .atom = null
   elif $token == "$" then step(1) | .atom = null
   elif $token | IN("{", "}") then .why = "has a \($token) that is not a count such as {2,4}"
   elif ($token | startswith("[")) and ($token | is_sound | not) then .why = "has a range in \($token) that is none"
@@ -136,15 +135,15 @@ def weighed:
             "g").string ] as $tokens
       | reduce range($tokens | length | select(. <= most_tokens)) as $at
         ({now: {loops: 0, ways: 1}, steps: [], groups: [{start: {loops: 0, ways: 1}, ends: []}],
-            atom: null, first: true, head: 0, in_head: true};
+            atom: null, head: 0, in_head: true};
           $tokens[$at] as $token
           | (if $token | test("\\A([*+?]|\\{.+\\})\\??\\z") then
                after_quantifier($token; $tokens[$at - 1]; $tokens[$at + 1:])
              elif $token == ")" then after_group
+             elif $token == "^" and $at > 0 then .why = "has ^ in its middle" | .atom = null
              else after($token)
              end)
-          | (if .in_head and ($token | is_literal or . == "^" | not) then .in_head = false else . end)
-          | .first = false)
+          | (if .in_head and ($token | is_literal or . == "^" | not) then .in_head = false else . end))
       | if $tokens | length > most_tokens then .why = "has more than \(most_tokens) parts"
         elif .groups | length > 1 then .why = "has a group that is not closed"
         else .
