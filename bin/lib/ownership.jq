@@ -62,11 +62,11 @@ def rank($age): [.alias // false, $age[.ingress // ""] // -1];
 def with_shut_by_age($ours):
   if any(.[]; .beyond) then ($ours | ages) as $age | sort_by(rank($age)) else . end;
 
-# input: [[claim of one host, the oldest Ingress first], ...]
-# args:   $ours: [digest of an Ingress, the oldest first]
+# input:  [claim, the oldest Ingress first]; $ours: [digest of an Ingress, the oldest first]
 # output: [{host, owner: its namespace (none for host ""), claims: those that count, problems}, ...]
 def with_owners($ours):
   $ENV.HOST_OWNERSHIP as $mode
+  | with_shut_by_age($ours) | group_by(.host)
   | (if $mode == "strict" then map(select(.[0].host | startswith("*.")) | {(.[0].host): .}) | add
    else null
    end) as $wildcards
@@ -86,6 +86,5 @@ def with_owners($ours):
 # input:  [claim, the oldest Ingress first]; $context.shut are those beyond a limit
 # output: {host: the namespace whose it is}, for features: who is a guest there
 def owners($context):
-  map(select(.ingress)) + $context.shut | map(select(.host != ""))
-  | with_shut_by_age($context.ours) | group_by(.host) | with_owners($context.ours)
+  map(select(.ingress)) + $context.shut | map(select(.host != "")) | with_owners($context.ours)
   | map({(.host): .owner}) | add // {};

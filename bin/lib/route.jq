@@ -41,7 +41,7 @@
 include "tls"; # problem, known_secrets, certificates, default_certificate, redirected_with_tls
 include "limits"; # limits, within_namespace_limits, endpoint_limits, not_too_many_problems
 include "shut"; # served
-include "ownership"; # with_owners, with_shut_by_age
+include "ownership"; # with_owners
 include "features"; # feature_claims
 include "feature-files";
 include "reachable"; # reachable
@@ -223,7 +223,7 @@ def location($ready):
 | {$features, $options, $secrets, $services, $slices, $ours, shut: [$limited[].shut[]?], quarantined: $is_quarantined,
    shared: ($ENV.SHARED_NAMESPACES | split(","))} as $for_features
 | (($before_features | feature_claims($for_features; answered($services)) | map(.shut // .)) + $for_features.shut) as $answered
-| ($answered | map(select(.problem | not)) | with_shut_by_age($ours) | group_by(.host) | with_owners($ours)) as $hosts
+| ($answered | map(select(.problem | not)) | with_owners($ours)) as $hosts
 | [$hosts | served($is_quarantined; $limits)[] | winners] as $decided # 3. winner
 | [$decided[] | select(.problem | not)] as $winners
 | ($winners | by_service) as $used
