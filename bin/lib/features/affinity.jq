@@ -21,11 +21,11 @@ def names_pod: .["affinity-mode"] == "persistent" or .["session-cookie-change-on
 # input: [answered claim] / output: the same; those with affinity have upstreams of their own
 def claims($context):
   map(
-    if .upstream and annotations($context.options).affinity then
-      if annotations($context.options) | names_pod then .upstream += ".persistent" | .balance = {sticky: "persistent"}
+    annotations($context.options) as $set
+    | if (.upstream and $set.affinity) | not then .
+      elif $set | names_pod then .upstream += ".persistent" | .balance = {sticky: "persistent"}
       else .upstream += ".sticky" | .balance = {sticky: "balanced"}
-      end
-    else . end);
+      end);
 
 # input: a location / output: the value of the cookie's Path; for regular expressions and what a cookie cannot have, "/"
 def cookie_path:

@@ -35,22 +35,19 @@ def files($of; $secrets):
 # output: the same; .tls says which files, and .tls_name which name, its pods' connections need
 def claims($context):
   map(
-    if .options and .upstream then
-      .options as $number
-      | annotations($context.options) as $set
-      | if any($set | keys[]; startswith("proxy-ssl-")) | not then .
-        else
-          own_namespace as $of
-          | ($set | files($of; $context.secrets)) as $files
-          | if $files.closed then closed($files.closed)
-            elif .protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then
-              .upstream += ".tls-\($number)"
-              | .tls = $files
-              | if $set["proxy-ssl-name"] then .tls_name = $set["proxy-ssl-name"] else . end
-            else .
-            end
-        end
-    else . end);
+    annotations($context.options) as $set
+    | if .upstream and any($set | keys[]; startswith("proxy-ssl-")) then
+        own_namespace as $of
+        | ($set | files($of; $context.secrets)) as $files
+        | if $files.closed then closed($files.closed)
+          elif .protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then
+            .upstream += ".tls-\(.options)"
+            | .tls = $files
+            | if $set["proxy-ssl-name"] then .tls_name = $set["proxy-ssl-name"] else . end
+          else .
+          end
+      else .
+      end);
 
 # input:  [answered claim]
 # output: the same; those with AUTO_HTTP have upstreams for TLS, too, also for what else they have (canaries)
