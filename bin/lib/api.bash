@@ -128,23 +128,16 @@ send_request() { # PATH
   printf 'GET %s%s HTTP/1.0\r\nHost: localhost\r\nAccept-Encoding: identity\r\n\r\n' "$prefix" "$1" >&"$proxy"
 } 2>/dev/null
 
-# When the wall clock jumps forward, the time of `read -t` is over too (its status is above
-# 128). Then the proxy does not hang.
 read_header() {
-  local now began line='' failure=0
-  take_time
-  began=$now
-  until [[ $line == $'\r' ]]; do
-    read -r -t "$READ_SECONDS" line <&"$proxy" || failure=$?
+  local said='' failure=0
+  until [[ $said == $'\r' ]]; do
+    read_until $'\n' "$proxy" "$READ_SECONDS" || failure=$?
     if ((failure > 128)); then
-      take_time
-      if ((now - began > READ_SECONDS / 2)); then
-        end_proxy
-        exit 124 # as with timeout
-      fi
+      end_proxy
+      exit 124 # as with timeout
     fi
     ((failure == 0)) || return
-    status_line=${status_line:-${line%$'\r'}}
+    status_line=${status_line:-${said%$'\r'}}
   done
 }
 
@@ -171,20 +164,13 @@ print_items() { # KIND
   rest_of_answer
 }
 
-# Adds to head what the answer begins with, up to its items. (When the wall clock jumps forward, the time of `read -t`
-# is over too, and what has come is in part.)
+# Sets head to what the answer begins with, up to its items.
 read_head() {
-  local now began part failure
-  take_time
-  began=$now
-  while true; do
-    failure=0
-    IFS= read -r -t "$READ_SECONDS" -d '[' part <&"$answer" || failure=$?
-    head+=$part
-    ((failure > 128)) || return "$failure"
-    take_time
-    ((now - began < READ_SECONDS)) || exit 124 # as with timeout
-  done
+  local said failure=0
+  read_until '[' "$answer" "$READ_SECONDS" || failure=$?
+  ((failure <= 128)) || exit 124 # as with timeout
+  head=$said
+  return "$failure"
 }
 
 check_head() { # KIND HEAD

@@ -32,21 +32,27 @@ copy() { # [exec]
   [[ -n $is_all ]] || ${1-} cat
 }
 
-# Sets said to what comes from DESCRIPTOR until its end. Fails if that takes more than SECONDS. It takes no process,
-# unlike `timeout`. (read's status is above 128 when the time is over; and when the wall clock jumps forward.)
-read_to_end() { # DESCRIPTOR SECONDS
+# Sets said to what comes from DESCRIPTOR up to DELIMITER. Status: 1 if the end comes first; above 128 if that takes more
+# than SECONDS. It takes no process, unlike `timeout`. (read's status is above 128 when the time is over; and when the
+# wall clock jumps forward, and what has come is in part: then this goes on.)
+read_until() { # DELIMITER DESCRIPTOR SECONDS
   local part now end status
   said=''
   take_time
-  end=$((now + $2))
+  end=$((now + $3))
   while true; do
     status=0
-    read -r -d '' -t "$2" part <&"$1" || status=$?
+    IFS= read -r -d "$1" -t "$3" part <&"$2" || status=$?
     said+=$part
-    ((status > 128)) || return 0
+    ((status > 128)) || return "$status"
     take_time
-    ((now < end)) || return 1
+    ((now < end)) || return "$status"
   done
+}
+
+# The same until the end. Fails if that takes more than SECONDS.
+read_to_end() { # DESCRIPTOR SECONDS
+  read_until '' "$@" || (($? == 1))
 }
 
 # Ends the loop's pause, if it runs. (1<> opens the pipe without waiting for a reader.)

@@ -39,7 +39,7 @@ pass_nginx_test() { # NGINX_CONF
   fi
   wait "$!" || status=$?
   exec {output}<&-
-  complaint=$said
+  complaint=${said%$'\n'}
   case $status in
     0 | 1) ;;
     137) complaint+=${late:-"nginx's test was killed, perhaps because there is not enough memory"} ;;
