@@ -55,7 +55,8 @@ def claims($context):
   | ([(.[] | select(set.canary | not)), ($context.shut[] | select(.alias | not)) | {(.host): true}] | add // {}) as $taken
   | aliases_of_all($taken; $context) as {$aliases, $beyond}
   | (reduce $aliases[] as $it ({}; .["\($it.namespace)/\($it.host)"] += [$it.alias])) as $aliases_of
-  | ([$aliases[] | {(.alias): true}] | add // {}) as $is_alias
+  | def at_aliases: . + {host: $aliases_of["\(own_namespace)/\(.host)"][]?, alias: true};
+  ([$aliases[] | {(.alias): true}] | add // {}) as $is_alias
   | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: (.host | www_host)}
        | select(($taken[.host] or $is_alias[.host]) | not) ]
      | group_by(.host) | map(.[0])) as $moved
@@ -73,12 +74,10 @@ def claims($context):
      | unique_by(.host)) as $rooted
   | ($all | map(if .options and (set | moves_without_pod) then .moves = .options else . end)) as $all
   | $all
-    + [ $all[] | select(.ingress) | . as $claim | $aliases_of["\(own_namespace)/\(.host)"][]? | $claim + {host: ., alias: true} ]
-    + [ $context.shut[] | select(.alias | not)
-        | {shut: (. + {host: $aliases_of["\(own_namespace)/\(.host)"][]?, alias: true})} ]
+    + [ $all[] | select(.ingress) | at_aliases ]
+    + [ $context.shut[] | select(.alias | not) | {shut: at_aliases} ]
     + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix", alias: true} ]
-    + [ $rooted[] | {ingress, created, options, host, path: "/", pathType: "Exact"}
-        | ., . + {host: $aliases_of["\(own_namespace)/\(.host)"][]?, alias: true} ]
+    + [ $rooted[] | {ingress, created, options, host, path: "/", pathType: "Exact"} | ., at_aliases ]
     + [ $beyond | keys[] | {ingress: .}
         | problem("LimitExceeded"; "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths") ];
 
