@@ -82,6 +82,7 @@ def after_quantifier($quantifier; $before; $rest):
       if $token == "?" then .now.ways += .skipped.ways
       else .why = "repeats a group, which could take very long: only ? may follow a group"
       end
+    elif .why then . # what repeats is perhaps nothing that `ends` could try
     elif $most != null then step($most) | .now.ways *= $most - $least + 1
     else
       step($least)
