@@ -53,8 +53,8 @@ def needs_no_login($set): is_acme_challenge and $set["rewrite-target"] == null;
 def is_port:
   type == "number" and . == floor and . >= 1 and . <= 65535;
 
-# input: hexadecimal digits and colons / output: whether they are an IPv6 address: eight groups, or fewer around one "::"
-# (RFC 4291, section 2.2)
+# input: hexadecimal digits and colons / output: whether they are an IPv6 address: eight groups, or fewer around one
+# "::" (RFC 4291, section 2.2)
 def is_whole_ipv6:
   split("::")
   | (map(split(":")) | add) as $groups

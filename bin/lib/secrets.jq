@@ -84,8 +84,8 @@ def id($use):
   | select(test("\\A[0-9a-f-]{1,64}\\z"))
   | . + $ending;
 
-# input: {id} / output: what is known of what is in the file; null while openssl and nginx have not examined it. Passwords
-# are examined here: of them, no more needs to be known.
+# input: {id} / output: what is known of what is in the file; null while openssl and nginx have not examined it.
+# Passwords are examined here: of them, no more needs to be known.
 def fact: if .id | endswith(".pem") then $facts[0][.id] else {} end;
 
 # input: text / output: the PEM blocks of a kind, which has only the characters of base64
