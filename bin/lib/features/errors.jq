@@ -15,31 +15,42 @@
 include "claims";
 include "quoting";
 
-# input: the digest of a Service, or null / output: its first port, by name if it has one; 0 if it has none
+# input: the digest of a Service / output: its first port, by name if it has one; nothing if it has none
 def first_port:
   [.ports.names // {} | to_entries[] | select(.value.protocol | not).key] as $names
-  | $names[0] // (.ports.numbers // {} | keys_unsorted[0] // 0 | tonumber);
+  | $names[0] // (.ports.numbers // {} | keys_unsorted[0] | values | tonumber);
+
+# input: an answered claim / output: the Service of its default backend, or null
+def default_service($context):
+  annotations($context.options)["default-backend"] as $name
+  | if $name then "\(own_namespace)/\($name)" else null end;
 
 # input: [answered claim] / output: the same, each with the upstream of its default backend, as .fallback
 #
 # A login is looked for only where a Service is found (basic-auth.jq and others say `.upstream`). So without one, a path
 # that needs a login stays an error: a default backend would answer everybody.
 def claims($context; answer):
-  map(
-    annotations($context.options) as $set
-    | if $set["default-backend"] then
-        "\(own_namespace)/\($set["default-backend"])" as $service
+  ([.[] | default_service($context) | values] | unique
+   | map({(.): [$context.services[.] // {} | first_port][0]}) | add) as $ports
+  | map(
+    default_service($context) as $service
+    | annotations($context.options)["custom-http-errors"] as $codes
+    | if $service then
         # {service, upstream, port}, or {reason, message}
-        | ({$service, port: ($context.services[$service] | first_port)} | answer) as $backend
-        | if $backend.upstream == null then ., annotation_refused("default-backend: \($backend.message)")
-          elif .upstream == null and .status and any($set | keys[]; startswith("auth-")) then
-            ., annotation_refused(
-              "default-backend does not answer for a Service that cannot be found, because the path needs a login")
-          else
-            .also += [$backend]
-            | .fallback = {upstream: $backend.upstream, options, service: (.service // ""), port}
+        ({$service, port: ($ports[$service] // 0)} | answer) as $backend
+        | if $backend.upstream then
+            if .upstream == null and .status and (annotations($context.options) | any(keys[]; startswith("auth-"))) then
+              ., annotation_refused(
+                "default-backend does not answer for a Service that cannot be found, because the path needs a login")
+            else
+              .also += [$backend]
+              | .fallback = {
+                  upstream: $backend.upstream, options, service: (.service // ""), port
+                }
+            end
+          else ., annotation_refused("default-backend: \($backend.message)")
           end
-      elif $set["custom-http-errors"] then
+      elif $codes then
         ., annotation_refused(
           "custom-http-errors without default-backend: there is none for all Ingresses here, so nginx answers 404 in its place")
       else .
