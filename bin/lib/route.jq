@@ -189,10 +189,10 @@ def location($ready):
 
 # --- all of it
 #
-# At a first reading, skip limits, quarantine, features, owners, redirects, options, `reachable`, `with_shut_by_age` and
-# `served`: they hand on what they get, if there is nothing to limit, to leave out, to add or to shut. (`with_owners`
-# makes {host, owner, claims, problems} of the claims of each host, and `served` takes the claims out again.) Skip the
-# fields `alias`, `also`, `balance`, `cut`, `others`, `protections` and `share`, too.
+# At a first reading, skip limits, quarantine, features, owners, redirects, options, `reachable` and `served`: they hand
+# on what they get, if there is nothing to limit, to leave out, to add or to shut. (`with_owners` makes {host, owner,
+# claims, problems} of the claims of each host, and `served` takes the claims out again.) Skip the fields `alias`, `also`,
+# `balance`, `cut`, `others`, `protections` and `share`, too.
 
 # what the snapshot says
 [inputs]
