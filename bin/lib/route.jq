@@ -39,7 +39,8 @@
 # and at each stage it may become a problem: {ingress, reason, message}. The certificates go a way of their own
 # (tls.jq). (The order of the includes is for jq 1.8.2: see "jq in short" in bin/README.md.)
 include "tls"; # problem, known_secrets, certificates, default_certificate, redirected_with_tls
-include "limits"; # limits, within_namespace_limits, endpoint_limits, not_too_many_problems
+include "counting"; # counted
+include "limits"; # limits, endpoint_limits, not_too_many_problems
 include "shut"; # served
 include "ownership"; # with_owners
 include "features"; # feature_claims
@@ -175,10 +176,6 @@ def slice_problems($slices):
   [.[] | select(.upstream) | select(any($slices[.service][]?; .fqdn)) | {ingress, service}] | unique[]
   | problem(.ingress; "FQDNNotServed"; "Service \(.service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere");
 
-# input: digest of an Ingress that is quarantined / output: the problem; $message is what nginx says of it
-def quarantine_problem($message):
-  {ingress, reason: "RejectedByNginx", message: "it is quarantined: nothing of it is served, because nginx rejects it: \($message)"};
-
 # input: a winner / output: the location that the model shows; $ready is {"upstream name": true, ...}
 def location($ready):
   if .upstream == null or $ready[.upstream] then .
@@ -189,7 +186,7 @@ def location($ready):
 
 # --- all of it
 #
-# At a first reading, skip limits, quarantine, features, owners, redirects, options, `reachable` and `served`: they hand
+# At a first reading, skip limits, features, owners, redirects, options, `counted`, `reachable` and `served`: they hand
 # on what they get, if there is nothing to limit, to leave out, to add or to shut. (`with_owners` makes {host, owner,
 # claims, problems} of the claims of each host, and `served` takes the claims out again.) Skip the fields `alias`, `also`,
 # `balance`, `cut`, `others`, `protections` and `share`, too.
@@ -204,15 +201,10 @@ def location($ready):
 | [[.[] | select(.slice)] | reachable] as $reachable
 | ($reachable | map(select(.slice)) | sort_by(.slice) | group_by(.service) | map({(.[0].service): .}) | add // {}) as $slices
 
-# the Ingresses that count: not those that nginx rejects, nor what exceeds a limit
+# the Ingresses that count: not what exceeds a limit, nor those that nginx rejects
 | ($limits | limits) as $limits
 | ([.[] | select(.ingress)] | by_age($terminating)) as $ours
-| $quarantine[0] as $rejected # {"namespace/name": {digest, message, without_hosts}}
-| [$ours[] | select($rejected[.ingress] and $rejected[.ingress].digest == tojson)] as $quarantined # while they are what nginx rejected
-| ([$quarantined[] | {(.ingress): ($rejected[.ingress] | {without_hosts})}] | add // {}) as $is_quarantined
-| [$ours | within_namespace_limits($limits)] as $limited
-| [$limited[] | select(.problem | not)] as $within_limits
-| [$within_limits[] | select($is_quarantined[.ingress] | not)] as $ingresses
+| ($ours | counted($quarantine[0]; $limits)) as {$within_limits, $quarantined, $ingresses, $shut, problems: $not_counted}
 | ([$ingresses[].uses[]?] | unique) as $features
 | ([$within_limits[].options.set | values] | unique) as $options # those of quarantined ones tell what stays shut
 | ($options | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
@@ -220,11 +212,11 @@ def location($ready):
 # the four stages; quarantined Ingresses stay in until each host's owner is known: then `served` drops them
 | ([ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
      ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($ours; $limits)) as $before_features # 1. claim, 2. answered
-| {$features, $options, $secrets, $services, $slices, $ours, shut: [$limited[].shut[]?], quarantined: $is_quarantined,
+| {$features, $options, $secrets, $services, $slices, $ours, $shut, $quarantined,
    shared: ($ENV.SHARED_NAMESPACES | split(","))} as $for_features
-| (($before_features | feature_claims($for_features; answered($services)) | map(.shut // .)) + $for_features.shut) as $answered
+| (($before_features | feature_claims($for_features; answered($services)) | map(.shut // .)) + $shut) as $answered
 | ($answered | map(select(.problem | not)) | with_owners($ours)) as $hosts
-| [$hosts | served($is_quarantined; $limits)[] | winners] as $decided # 3. winner
+| [$hosts | served($quarantined; $limits)[] | winners] as $decided # 3. winner
 | [$decided[] | select(.problem | not)] as $winners
 | ($winners | by_service) as $used
 | ($used | endpoint_limits($slices; $limits)) as $lower_limits
@@ -243,17 +235,17 @@ def location($ready):
 | {
     ingresses: [$ours[].ingress] | sort,
     $servers, $upstreams,
-    options: ($options | if $quarantined == [] then . else only_of($ingresses) end), # nothing of what nginx rejects
+    options: ($options | if $quarantined == {} then . else only_of($ingresses) end), # nothing of what nginx rejects
     $features,
     certificates: [$certificates[] | select(.files)],
     defaultCertificate: $default_file,
     problems:
-      ([ ( $lines[], $reachable[], $limited[], $answered[], $hosts[].problems[]?, $decided[],
+      ([ ( $lines[], $reachable[], $answered[], $hosts[].problems[]?, $decided[],
            ($winners | slice_problems($slices), cut_problems($upstreams)),
            $certificates[], ($default_certificate[] | objects)
            | .problem // empty ),
          ($ingresses[] | {ingress} + .problems[]),
-         ($quarantined[] | quarantine_problem($rejected[.ingress].message)),
+         $not_counted[],
          ($servers[].locations[] | select(.reason)) ]
        | map({ingress, namespace, reason, message}) | unique_by([.ingress, .message, .namespace, .reason])
        | not_too_many_problems($limits) | map(del(.namespace)))
