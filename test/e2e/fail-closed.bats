@@ -185,14 +185,14 @@ be_rejected() {
 }
 
 have_started_again() { # STARTS_BEFORE
-  kubectl -n bash-ingress get pods -l "$controller_label" -o json | jq -e --argjson before "$1" \
+  api "$controllers" | jq -e --argjson before "$1" \
     '[.items[].status.containerStatuses[0]] | length > 0 and (map(.restartCount) | add) >= $before + length and all(.[]; .ready)' >/dev/null
 }
 
 # Until they serve again: one that ends serves on for a while, and one that ended lately is not started at once.
 restart_controllers_and_wait() {
   local before
-  before=$(kubectl -n bash-ingress get pods -l "$controller_label" -o json | jq '[.items[].status.containerStatuses[0].restartCount] | add')
+  before=$(api "$controllers" | jq '[.items[].status.containerStatuses[0].restartCount] | add')
   restart_controllers
   wait_for 180 have_started_again "$before"
   all_are_shut_by "$(protected | cut -d ' ' -f 2 | xargs)"

@@ -74,7 +74,7 @@ note_memory() {
 
 # How often the container of each pod has restarted; pods that are ending, as from a test before, do not count.
 restarts() {
-  kubectl -n bash-ingress get pods -l "$controller_label" -o json |
+  api "$controllers" |
     jq -c '[.items[] | select(.metadata.deletionTimestamp == null) | {(.metadata.name): .status.containerStatuses[0].restartCount}] | add'
 }
 

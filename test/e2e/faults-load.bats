@@ -35,11 +35,11 @@ under_all_loads() { # COMMAND...
 
 # The pods that stay.
 shop_pods() {
-  kubectl -n e2e get pods -l app=shop -o json | jq -r '.items[] | select(.metadata.deletionTimestamp == null) | "pod/\(.metadata.name)"'
+  api "/api/v1/namespaces/e2e/pods?labelSelector=app=shop" | jq -r '.items[] | select(.metadata.deletionTimestamp == null) | "pod/\(.metadata.name)"'
 }
 
 shop_is_alone() { # no pod beside it, not even one that ends
-  (($(kubectl -n e2e get pods -l app=shop -o name | wc -l) == 1))
+  [[ $(api "/api/v1/namespaces/e2e/pods?labelSelector=app=shop" | jq '.items | length') == 1 ]]
 }
 
 change_shop() { # KUBECTL_ARGUMENT...   and waits until that is done
@@ -99,7 +99,7 @@ seconds_to_end() { # FILE   a line for each change: DELETION_TIMESTAMP GRACE_SEC
 }
 
 controllers_are() { # NUMBER   also those that end
-  (($(kubectl -n bash-ingress get pods -l "$controller_label" --no-headers | wc -l) == $1))
+  [[ $(api "$controllers" | jq '.items | length') == "$1" ]]
 }
 
 @test "a rolling restart of the controller loses no request" {

@@ -74,7 +74,7 @@ change_all_the_time() {
 }
 
 two_others_are_ready() { # POD
-  (($(kubectl -n bash-ingress get pods -l "$controller_label" -o json | jq --arg not "${1#pod/}" '
+  (($(api "$controllers" | jq --arg not "${1#pod/}" '
     [.items[] | select(.metadata.name != $not) | .status.conditions[] | select(.type == "Ready" and .status == "True")] | length') == 2))
 }
 

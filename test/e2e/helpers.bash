@@ -7,13 +7,13 @@ controller_label=app.kubernetes.io/name=bash-ingress
 controllers="/api/v1/namespaces/bash-ingress/pods?labelSelector=$controller_label"
 
 # Prints what the API server has there, as `kubectl get --raw` does, in a tenth of its time.
-api() { # PATH
-  curl -sf --max-time 10 --unix-socket "$API" "http://localhost$1"
+api() { # PATH [CURL_OPTION...]
+  curl -sf --max-time 10 --unix-socket "$API" "${@:2}" "http://localhost$1"
 }
 
 common_teardown() {
   [[ -n ${BATS_TEST_COMPLETED-} ]] || explain_failure
-  kubectl -n e2e delete ingress --all --wait=false >/dev/null
+  api /apis/networking.k8s.io/v1/namespaces/e2e/ingresses -X DELETE --max-time 60 >/dev/null
 }
 
 # What one wants to see when a test has failed.

@@ -71,7 +71,7 @@ all_are_served() { # HOSTS_FILE
 # A Service, its EndpointSlice made by hand with PORT of all replicas of the controller, and an Ingress: NAME.example.
 # (A pod that still ends, since a test before, is no replica any more.)
 lead_to_controllers() { # NAME PORT
-  kubectl -n bash-ingress get pods -l "$controller_label" -o json | jq --arg name "$1" --argjson port "$2" '
+  api "$controllers" | jq --arg name "$1" --argjson port "$2" '
     {namespace: "e2e", $name, labels: {hostile: "yes"}} as $metadata
     | {apiVersion: "v1", kind: "List", items: [
         {apiVersion: "v1", kind: "Service", $metadata, spec: {ports: [{port: 80}]}},

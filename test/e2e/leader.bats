@@ -6,7 +6,7 @@ teardown() {
 }
 
 leader() {
-  kubectl -n bash-ingress get lease bash-ingress -o 'jsonpath={.spec.holderIdentity}'
+  api /apis/coordination.k8s.io/v1/namespaces/bash-ingress/leases/bash-ingress | jq -r '.spec.holderIdentity // ""'
 }
 
 somebody_leads() {
@@ -36,8 +36,8 @@ can_freeze() { # POD
 }
 
 is_no_pod() { # POD
-  local found
-  found=$(kubectl -n bash-ingress get pod "$1" --ignore-not-found -o name) && [[ -z $found ]]
+  local pods
+  pods=$(api "$controllers") && jq -e --arg pod "$1" 'all(.items[]; .metadata.name != $pod)' <<<"$pods"
 }
 
 both_ready() {

@@ -11,13 +11,13 @@ address_of() { # NAME
 }
 
 node_addresses() {
-  kubectl -n bash-ingress get pods -l "$controller_label" -o 'jsonpath={.items[*].status.hostIP}' | tr ' ' '\n' | sort -u | paste -sd ' '
+  api "$controllers" | jq -r '[.items[].status.hostIP] | unique | join(" ")'
 }
 
 # Prints "TYPE REASON COUNT" of each Event of that Ingress.
 # That other tests have changed too much before is none of its.
 events_of() { # NAME
-  kubectl -n e2e get events --field-selector "involvedObject.kind=Ingress,involvedObject.name=$1" -o json |
+  api "/api/v1/namespaces/e2e/events?fieldSelector=involvedObject.kind=Ingress,involvedObject.name=$1" |
     jq -r '.items | sort_by(.firstTimestamp)[] | select(.reason != "ChangesHeldBack") | "\(.type) \(.reason) \(.count)"'
 }
 
