@@ -188,8 +188,8 @@ def location($ready):
 #
 # At a first reading, skip limits, features, owners, redirects, options, `counted`, `reachable` and `served`: they hand
 # on what they get, if there is nothing to limit, to leave out, to add or to shut. (`with_owners` makes {host, owner,
-# claims, problems} of the claims of each host, and `served` takes the claims out again.) Skip the fields `alias`, `also`,
-# `balance`, `cut`, `others`, `protections` and `share`, too.
+# claims, problems} of the claims of each host, and `served` takes the claims out again.) Skip the fields `alias`,
+# `also`, `balance`, `cut`, `others`, `protections` and `share`, too.
 
 # what the snapshot says
 [inputs]
