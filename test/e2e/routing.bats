@@ -108,7 +108,7 @@ SLICE
 @test "a path that could do harm is refused by itself: its Ingress's other paths are served" {
   create_ingress harm 'harm.example/good=backend:80'
   kubectl -n e2e get ingress harm -o json |
-    jq '.spec.rules[0].http.paths += [.spec.rules[0].http.paths[0] * {path: "/bad\" { return 200 pwned; } location \"/x", pathType: "Prefix"}]' |
+    jq 'del(.metadata.resourceVersion) | .spec.rules[0].http.paths += [.spec.rules[0].http.paths[0] * {path: "/bad\" { return 200 pwned; } location \"/x", pathType: "Prefix"}]' |
     kubectl replace -f -
   wait_for_line 10 'Ingress e2e/harm: the path .* (PathRefused)' controller_logs --since 30s
   wait_for 10 always_status 200 harm.example /good
