@@ -24,24 +24,21 @@ def www_host:
   select(. != "" and (startswith("*") | not))
   | if startswith("www.") then .[4:] | select(contains(".")) else "www." + . | select(length <= 253) end;
 
-# input:  {host, owner, claims, wildcard}
-# output: {"namespace": true, ...} with which the Ingresses of the owner share the host
+# input: [claim] of one host / output: {"namespace": {"namespace": true, ...} with which its Ingresses share the host}
 def shares:
-  .owner as $owner
-  | [(.claims, .wildcard)[]? | select(.share and (.ingress | namespace) == $owner) | {(.ingress): .share}]
-  | add // {} | [.[][] | {(.): true}] | add // {};
+  reduce (map(select(.share)) | unique_by(.ingress)[]) as $claim ({};
+    .[$claim.ingress | namespace] += ($claim.share | map({(.): true}) | add // {}));
 
-# input: what `shares` says / output: whether that namespace is among them
+# input: {"namespace": true, ...}, or null / output: whether that namespace is among them
 def shares_with($other): .[$other] or .["*"];
 
-# input:  {host, owner, claims, wildcard}
-# output: the same with the claims that count, and a problem for each Ingress with others; $first is the claim that made
-#         it the owner's host
-def without_strangers($first):
-  . as {$host, $owner}
-  | shares as $shares
+# input:  what `owned` says of a host
+# output: the same with the claims that count, and a problem for each Ingress with others
+def without_strangers:
+  . as {$host, $owner, $first}
+  | [(.claims | shares), .wildcard_shares | .[$owner]] as $shared
   | [ (.claims | map(.ingress | namespace) | unique - [$owner])[] as $other
-      | select($shares | shares_with($other) | not)
+      | select(any($shared[]; shares_with($other)) | not)
       | {($other): true} ] as $strangers
   | ($strangers | add // {}) as $is_stranger
   | .problems = [.claims | map(.ingress) | unique[] | select($is_stranger[namespace])
@@ -63,28 +60,39 @@ def with_shut_by_age($ours):
   if any(.[]; .beyond) then ($ours | ages) as $age | sort_by(rank($age)) else . end;
 
 # input:  [claim, the oldest Ingress first]; $ours: [digest of an Ingress, the oldest first]
-# output: [{host, owner: its namespace (none for host ""), claims: those that count, problems}, ...]
-def with_owners($ours):
-  $ENV.HOST_OWNERSHIP as $mode
-  | with_shut_by_age($ours) | group_by(.host)
-  | (if $mode == "strict" then map(select(.[0].host | startswith("*.")) | {(.[0].host): .}) | add
-   else null
-   end) as $wildcards
+# output: [{host, claims, owner: its namespace (none for host ""), first: the claim that makes it the owner's,
+#           wildcard_shares: what `shares` says of the wildcard above it, if that counts}, ...]
+#
+# (Many hosts may be below one wildcard, so its shares are worked out once.)
+def owned($ours):
+  with_shut_by_age($ours) | group_by(.host)
+  | (if $ENV.HOST_OWNERSHIP == "strict" then
+       map(select(.[0].host | startswith("*.")) | {(.[0].host): {first: .[0], shares: shares}}) | add
+     else null
+     end) as $wildcards
   | (if $wildcards then $ours | ages else {} end) as $age
   | map(
       {host: .[0].host, claims: .}
       | if .host == "" then .
         else
-          (if $wildcards then .wildcard = $wildcards[.host | as_wildcard] else . end)
-          | (if .wildcard then [.claims[0], .wildcard[0]] | min_by(rank($age)) else .claims[0] end) as $first
-          | .owner = ($first.ingress | namespace)
-          | if $mode == "shared" or all(.claims[]; .ingress == $first.ingress) then .
-            else without_strangers($first)
-            end
+          (if $wildcards then $wildcards[.host | as_wildcard] else null end) as $wildcard
+          | .first = (if $wildcard then [.claims[0], $wildcard.first] | min_by(rank($age)) else .claims[0] end)
+          | .owner = (.first.ingress | namespace)
+          | .wildcard_shares = $wildcard.shares
+        end );
+
+# input:  [claim, the oldest Ingress first]; $ours: [digest of an Ingress, the oldest first]
+# output: [{host, owner: its namespace (none for host ""), claims: those that count, problems, ...}, ...]
+def with_owners($ours):
+  owned($ours)
+  | map(
+      .first.ingress as $first | .owner as $owner
+      | if $owner == null or $ENV.HOST_OWNERSHIP == "shared" or all(.claims[].ingress; . == $first or namespace == $owner) then .
+        else without_strangers
         end );
 
 # input:  [claim, the oldest Ingress first]; $context.shut are those beyond a limit
 # output: {host: the namespace whose it is}, for features: who is a guest there
 def owners($context):
-  map(select(.ingress)) + $context.shut | map(select(.host != "")) | with_owners($context.ours)
+  map(select(.ingress)) + $context.shut | map(select(.host != "")) | owned($context.ours)
   | map({(.host): .owner}) | add // {};

@@ -163,7 +163,7 @@ def files: map(.certificate.file);
 # It has its own namespace's certificate for the wildcard, if there is one; or else the default certificate.
 def not_inherited($hosts; $default):
   . as $certificates
-  | ([keys[] | select(startswith("*")) | {(.): ($hosts[.] // {} | shares)}] | add // {}) as $shares
+  | ([keys[] | select(startswith("*")) | {(.): ($hosts[.] // {owner: "", claims: []} | (.claims | shares)[.owner])}] | add // {}) as $shares
   | $hosts[]
   | select(.owner and (.host | startswith("*") | not) and ($certificates[.host].own[.owner] | not))
   | . as {$host, $owner}
