@@ -74,7 +74,7 @@ def answered_by_us($status; $reason; $message): . + {$status, $reason, $message}
 # The name of an upstream starts with what is most often different, the Service: nginx
 # compares names letter by letter, and would take half as long again to load 5,000 of them otherwise.
 def answered($services):
-  def shown($port): if $port | is_name then $port else $port | quoted end; # a number is "quoted", too: as it is
+  def shown($port): if $port | is_name then $port else $port | quoted end; # quoted makes 80 the text 80
   if .service == null then . # ingresses.jq has given it an error already; or it is a Default without a backend
   else
     .service as $key

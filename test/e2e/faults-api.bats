@@ -384,7 +384,7 @@ failed_polls() {
   give_token 0
   ask_at "https://$(kubectl get service kubernetes -o jsonpath='{.spec.clusterIP}')" /tmp/token
   failed=$(failed_polls)
-  serves_on replace_tokens "$(lasting 1 10)"
+  serves_on replace_tokens "$(lasting 2 10)" # one takes so little time that fewer than 100 requests are sent
   for pod in "${pods[@]}"; do wait_for 20 polled_since "$pod" "$(metric "$pod" last_good_poll_timestamp_seconds)"; done
   assert_equal "$failed" "$(failed_polls)"
   assert_equal "$before" "$(state)"

@@ -181,10 +181,10 @@ under_load() { # LOAD ADDRESS HOST PATH COMMAND...
   sed "1d; s|^|# under $1: |" "$report" >&3
 }
 
-# The same. Fails if a request is lost, or fewer than ten were sent.
+# The same. Fails if a request is lost, or fewer than 100 were sent.
 lose_nothing() { # LOAD ADDRESS HOST PATH COMMAND...
   under_load "$@"
-  grep -Eq '^sent [0-9]{2,}, failed 0$' "$report"
+  grep -Eq '^sent [0-9]{3,}, failed 0$' "$report"
 }
 
 ask_tls() { # HOST PATH [CURL_OPTION...]
