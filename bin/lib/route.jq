@@ -2,7 +2,7 @@
 #
 # input:  the snapshot, a line for each object (jq -n): the digests of the Ingresses, Services and EndpointSlices
 #         (ingresses.jq, services.jq and endpointslices.jq say what is in them), {terminating: "namespace"}, the
-#         {certificate: "namespace/name", ...} that secrets.jq lists, {problem}; and last {whole: true}
+#         {certificate: "namespace/name", ...} of list-secrets.jq, {problem}; and last {whole: true}
 # $ENV:   HTTP_PORT, HTTPS_PORT, ADMIN_PORT (reachable.jq), HOST_OWNERSHIP (ownership.jq) and SHARED_NAMESPACES
 # args:   $quarantine: [{"namespace/name of an Ingress": {digest, message, without_hosts}, ...}], which nginx rejects
 #         $default_secret: "namespace/name" of the Secret for hosts without a certificate, or ""

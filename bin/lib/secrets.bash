@@ -57,12 +57,9 @@ list_secrets() {
 print_list() { # TIME
   local found=$keys/found facts=$keys/facts.json files=("$keys"/*.{pem,htpasswd})
   [[ -n $edition ]] || found=/dev/null facts=/dev/null
-  jq -n -R -r -c -L "$bin/lib" -f "$bin/lib/secrets.jq" "$found" \
-    --arg print list --arg now "$1" --arg asked '' --argjson began 0 \
+  jq -n -R -r -c -L "$bin/lib" -f "$bin/lib/list-secrets.jq" "$found" --arg now "$1" \
     --rawfile claims "$folder/digested/ingresses.digest" --arg default "$DEFAULT_TLS_SECRET" \
-    --arg namespace "$WATCH_NAMESPACE" \
-    --rawfile found /dev/null --rawfile times /dev/null --slurpfile facts "$facts" \
-    --rawfile files <(printf '%s\n' "${files[@]##*/}")
+    --arg namespace "$WATCH_NAMESPACE" --slurpfile facts "$facts" --rawfile files <(printf '%s\n' "${files[@]##*/}")
 }
 
 # --- looking

@@ -8,7 +8,7 @@ include "allow";
 
 # input:  [line of the snapshot]
 # output: {"namespace/name": what a Secret is worth, with names: {name: true}}; with other uses than a key pair's, the
-#         key is "USE namespace/name" (secrets.jq)
+#         key is "USE namespace/name" (`key_of_use` in named.jq)
 def known_secrets:
   [ .[] | select(.certificate)
     | {((if .use then "\(.use) " else "" end) + .certificate): (.names |= (. // [] | map({(.): true}) | add // {}))} ]

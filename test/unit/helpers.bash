@@ -401,7 +401,7 @@ copy_programs() {
 look_often() {
   copy_programs
   sed -i 's/^keys=.* look_seconds=5 times_as_long=6/keys=$STATE_DIR\/keys look_seconds=1 times_as_long=0/' "$bin/lib/secrets.bash"
-  sed -i 's/^def seconds_before_asked_again: [0-9]*;/def seconds_before_asked_again: 0;/' "$bin/lib/secrets.jq"
+  sed -i 's/^def seconds_before_asked_again: [0-9]*;/def seconds_before_asked_again: 0;/' "$bin/lib/missing-secrets.jq"
 }
 
 # (The first pass would start seven kubectl.)
