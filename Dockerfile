@@ -1,5 +1,7 @@
 # The controller's image: bash, nginx, jq and kubectl from Debian, and this repository's programs.
 
+# Debian 14 (forky) is the first whose nginx closes idle connections only when no request can be on its way
+# (keepalive_min_timeout came with nginx 1.27.4); a digest in place of the tag would also stop its security updates.
 # The short name "debian" is docker.io/library/debian; in full it means the same to docker, podman and buildah.
 FROM docker.io/library/debian:forky-slim
 

@@ -4,8 +4,8 @@
 # input:  lines (jq -n -R) that read-secrets.jq has printed after the word "found"
 # args:   those of wanted-secrets.jq, and $found: what was found so far (lines)
 #         $times: lines "SECONDS NAMESPACE/NAME", when Secrets were last asked for by name; $began: when this look began
-# output: "ask NAMESPACE/NAME" reads one by its name, "asked SECONDS NAMESPACE/NAME" and "found ..." are what is known of
-#         one that was asked not long ago;
+# output: "ask NAMESPACE/NAME" reads one by its name, "asked SECONDS NAMESPACE/NAME" and "found ..." are what is known
+#         of one that was asked for not long ago;
 #         "more" if there are too many for one round
 include "wanted-secrets"; # wishes, by_secret, refused, present, lines
 include "named"; # here and below, so that jq 1.8.2 does not crash (bin/README.md)

@@ -4,8 +4,8 @@
 # args:   those of wanted-secrets.jq, and $found: what was found so far (lines)
 #         $asked: "named" if before each Secret there is its name, "namespace/name "
 # output: "found {certificate: "namespace/name", use, id, size}" for each use of a Secret that is wanted (named.jq;
-#         without "use": as a pair; "*": as anything); instead of id and size, {reason, message} if it cannot be used, or
-#         {missing: true}. The id is the name of its file; a ConfigMap has {headers} and no file;
+#         without "use": as a pair; "*": as anything); instead of id and size, {reason, message} if it cannot be used,
+#         or {missing: true}. The id is the name of its file; a ConfigMap has {headers} and no file;
 #         "pair NUMBER ID TEXT" if that is to be examined, "restore 0 ID TEXT" if only its file is missing; in the text,
 #         commas are the ends of lines;
 #         "more" if there are too many for one round
