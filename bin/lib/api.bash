@@ -208,7 +208,7 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
 # --- several lists at the same time, for fetch: folder and failed are its variables
 
 # With WATCH_NAMESPACE, lists that are in no namespace are not read: they count as empty.
-pretend_empty() {
+leave_out_cluster_wide_lists() {
   local name
   for name in ingressclasses namespaces; do
     [[ -v lists[$name] ]] || echo ']}' >"$folder/new/$name"

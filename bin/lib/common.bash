@@ -27,7 +27,7 @@ need() { # TOOL...
 # takes the place of this shell with "copy exec". (At the end of the input, read fails.)
 copy() { # [exec]
   local text='' is_all=''
-  LC_ALL=C IFS= read -r -N 16384 text || is_all=yes
+  IFS= read -r -N 16384 text || is_all=yes
   printf '%s' "$text" || return
   [[ -n $is_all ]] || ${1-} cat
 }

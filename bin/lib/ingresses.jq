@@ -32,12 +32,12 @@ include "expressions"; # expression
 include "networks"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
 include "limits"; # limits, for_expressions, within_limits
 include "shut"; # certain, protects, claims_that_count
-include "ownership"; # the same
+include "ownership"; # not used here, either
 include "items"; # key, read_item, each_item
 include "allow"; # only_hosts, is_acme_challenge, is_name, path_refusal, quoted
 
-# --- claims, and problems among them: a refused host gives a problem; a refused path gives a problem, and a claim of
-# type Refused, which counts only in an Ingress that protects its paths (shut.jq)
+# --- claims, and problems among them: a refused host gives a problem; a refused path gives one object that is both, a
+# problem and a claim of type Refused, which counts only in an Ingress that protects its paths (shut.jq)
 
 # output: why a part of an Ingress is not served as it says
 def problem($reason; $message): {problem: {$reason, $message}};
@@ -46,7 +46,7 @@ def problem($reason; $message): {problem: {$reason, $message}};
 def error_answer($status; $reason; $message): {$status, $reason, $message};
 
 # input:  an IngressBackend, or null
-# output: the part of a claim that comes from it; a Service is one of the Ingress's own namespace
+# output: the part of a claim that comes from it; the Service is always in the Ingress's own namespace
 def backend($namespace; $closed):
   if $closed then error_answer(503; "ProtectionNotAvailable"; $closed)
   elif .service == null then error_answer(501; "ResourceBackendNotServed"; "a resource cannot be the backend here, only a Service can")
@@ -68,18 +68,18 @@ def expression_and_type:
     end;
 
 # input:  an HTTPIngressPath
-# output: {path, pathType}; or the path refused. $expressions: whether paths are regular expressions; $longer: whether
-#         the Ingress has the same path with a slash at its end, too
+# output: {path, pathType}; or the path refused. $expressions: whether paths are regular expressions; $also_with_slash:
+#         whether the Ingress has the same path with a slash at its end, too
 #
-# To a Prefix, that slash means nothing: /a/ becomes /a. But if an Ingress has both, /a/ has all that is below, and
+# To a Prefix, that slash means nothing: /a/ becomes /a. But if an Ingress has both, /a/ serves all that is below, and
 # /a only itself: it becomes Exact.
-def path_and_type($expressions; $longer):
+def path_and_type($expressions; $also_with_slash):
   (.path // "" | if . == "" then "/" else . end) as $path
   | if $expressions and .pathType != "Exact" then $path | expression_and_type
     else
       ($path | path_refusal) as $why
       | if $why then $path | refused($why; false)
-        elif .pathType == "Exact" or $longer then {$path, pathType: "Exact"}
+        elif .pathType == "Exact" or $also_with_slash then {$path, pathType: "Exact"}
         else # Prefix, and ImplementationSpecific likewise
           {path: ($path | if . == "/" then . else rtrimstr("/") end), pathType: "Prefix"}
         end

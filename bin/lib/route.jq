@@ -15,8 +15,8 @@
 #                             ]}],
 #             with redirect: true if its HTTP clients are sent to HTTPS,
 #             with protocol: HTTPS, AUTO_HTTP (that of the client), GRPC or GRPCS if its pods do not speak HTTP,
-#             with options if its Ingress has annotations: the place of its set of them in `options`, from 1
-#             (others: [host] are hosts of which nothing is served, and for which this server answers, too: see shut.jq)
+#             with options if its Ingress has annotations: the number, from 1, of its set of them in `options` below
+#             with others: [host], which this server is for, too, as nothing is served of them (shut.jq)
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],
 #             with cut: how many of its endpoints are served, if it has more
 #   options: [{annotation: value}, ...], features: [those that give them]   (features.jq)
@@ -36,8 +36,14 @@
 #   winner    an answered claim that counts for its host (ownership.jq), and has host, path and type to itself
 #   location  what the model shows of a winner; if its Service has no pod that serves, we answer
 #
-# and at each stage it may become a problem: {ingress, reason, message}. The certificates go a way of their own
-# (tls.jq). (The order of the includes is for jq 1.8.2: see "jq in short" in bin/README.md.)
+# and at each stage it may become a problem: {ingress, reason, message}. Certificates are handled separately (tls.jq).
+#
+# At a first reading, skip the fields `alias`, `also`, `balance`, `cut`, `others`, `protections` and `share`; and, in
+# the program at the end, all about limits, features, owners, redirects and options, `counted`, `reachable` and
+# `served`: without limits, annotations and quarantined Ingresses, they hand on what they get. (`with_owners` makes
+# {host, owner, claims, problems} of the claims of each host, and `served` takes the claims out again.)
+#
+# (The order of the includes is for jq 1.8.2: see "jq in short" in bin/README.md.)
 include "tls"; # problem, known_secrets, certificates, default_certificate, redirected_with_tls
 include "counting"; # counted
 include "limits"; # limits, endpoint_limits, not_too_many_problems
@@ -57,10 +63,10 @@ include "allow"; # is_name, is_port, quoted
 def by_age($terminating):
   sort_by((.ingress | split("/")) as $key | [$terminating[$key[0]] // false, .created, $key[0], $key[1]]);
 
-# input: digest of an Ingress / output: its claims. Many have the same annotations, so each has the place of its set of
-# them in the model's `options`, from 1: $numbers gives it, {"a set, as JSON text": its place}
-def claims($numbers):
-  ({ingress, created} + .options | if .set then .options = $numbers[.set | tojson] | del(.set) else . end) as $common
+# input: digest of an Ingress / output: its claims. Many Ingresses have the same set of annotations: so the model has
+# each set once, and a claim has its number. $set_numbers: {"a set, as JSON text": its number}
+def claims($set_numbers):
+  ({ingress, created} + .options | if .set then .options = $set_numbers[.set | tojson] | del(.set) else . end) as $common
   | .claims[] | $common + .;
 
 # --- 2. answered
@@ -135,15 +141,15 @@ def winners:
 def by_port: reduce .[] as $slice ({}; .[$slice.ports // {} | keys[]] += [$slice]);
 
 # input:  [digest of an EndpointSlice] of one Service
-# output: ["address:port", ...] of the port of that name; if there are too many, one more than $most, which tells
-#         `upstreams` so
+# output: ["address:port", ...] of the port of that name, at most $most + 1: by the one too many, `upstreams` sees that
+#         it has to cut
 #
 # The slice's port of the same name has the pods' port: a Service's targetPort may be a name that means another number
 # in each pod, and so in each slice.
 def endpoints($name; $most):
-  def of(addresses): [limit($most + 1; .[] | .ports[$name] as $port | select($port) | "\(addresses[]):\($port)")];
-  of(.ready) as $ready
-  | if $ready != [] then $ready else of(.ending) end
+  def with_port(addresses): [limit($most + 1; .[] | .ports[$name] as $port | select($port) | "\(addresses[]):\($port)")];
+  with_port(.ready) as $ready
+  | if $ready != [] then $ready else with_port(.ending) end
   | unique;
 
 # input: [winner] / output: for each Service a list: one winner for each of its upstreams
@@ -185,11 +191,6 @@ def location($ready):
   | delpaths([["host"], ["port_name"], ["alias"], ["others"], ["created"], ["share"], ["protections"], ["balance"], ["also"]]); # twice as fast as del
 
 # --- all of it
-#
-# At a first reading, skip limits, features, owners, redirects, options, `counted`, `reachable` and `served`: they hand
-# on what they get, if there is nothing to limit, to leave out, to add or to shut. (`with_owners` makes {host, owner,
-# claims, problems} of the claims of each host, and `served` takes the claims out again.) Skip the fields `alias`,
-# `also`, `balance`, `cut`, `others`, `protections` and `share`, too.
 
 # what the snapshot says
 [inputs]
@@ -207,15 +208,15 @@ def location($ready):
 | ($ours | counted($quarantine[0]; $limits)) as {$within_limits, $quarantined, $ingresses, $shut, problems: $not_counted}
 | ([$ingresses[].uses[]?] | unique) as $features
 | ([$within_limits[].options.set | values] | unique) as $options # those of quarantined ones tell what stays shut
-| ($options | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
+| ($options | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $set_numbers
 
 # the four stages; quarantined Ingresses stay in until each host's owner is known: then `served` drops them
 | ([ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
-     ($within_limits[] | claims($numbers) | answered($services)) ] | redirected_with_tls($ours; $limits)) as $before_features # 1. claim, 2. answered
+     ($within_limits[] | claims($set_numbers) | answered($services)) ] | redirected_with_tls($ours; $limits)) as $before_features # 1. claim, 2. answered
 | {$features, $options, $secrets, $services, $slices, $ours, $shut, $quarantined,
    shared: ($ENV.SHARED_NAMESPACES | split(","))} as $for_features
 | (($before_features | feature_claims($for_features; answered($services)) | map(.shut // .)) + $shut) as $answered
-| ($answered | map(select(.problem | not)) | with_owners($ours)) as $hosts
+| ($answered | map(select(.problem | not)) | with_owners($ours)) as $hosts # for each host
 | [$hosts | served($quarantined; $limits)[] | winners] as $decided # 3. winner
 | [$decided[] | select(.problem | not)] as $winners
 | ($winners | by_service) as $used

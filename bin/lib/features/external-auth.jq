@@ -19,7 +19,8 @@
 #
 # Subrequests share the variables that `set` makes: $asks is the number of the options, and tells the maps of the http
 # block whom a request is for. (Of two maps for one variable, nginx takes the later one: so the maps of this file
-# replace those for $sign_in and $what_failed in templates/answers.conf.template, and for headers in lib/frame.bash.)
+# replace those for $sign_in and $what_failed in templates/answers.conf.template, and for headers in
+# lib/derived-values.bash.)
 include "claims";
 include "allow";
 include "quoting";

@@ -1,4 +1,4 @@
-# frame - what the templates need beside the settings, worked out of them
+# derived-values - what the templates need beside the settings, worked out of them
 #
 # shellcheck shell=bash disable=SC2016,SC2034 # the dollar signs are nginx's, and envsubst uses the variables
 
