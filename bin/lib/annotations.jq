@@ -43,7 +43,8 @@ def row:
   | if $row == null then
       {class: (if test("auth|allow|deny|white|black|limit|tls|secur|secret|waf|snippet|modsec|owasp") then "switch"
                else "convenience"
-               end)}
+               end),
+       instead: "ingress-nginx has no annotation of this name"}
     elif . != $name then {class: $row.class} # ingress-nginx would not know it
     else $row
     end;

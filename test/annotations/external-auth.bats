@@ -42,7 +42,7 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal '200 200 200 200 403' "$(statuses {full,short,shortest,secure,secure-shut}.example/)"
   assert_equal '500 500 500 500 500 500 500' "$(statuses {foreign,missing,port,unknown,address,local,bare}.example/)"
   assert_equal '401 500' "$(statuses {by-ip,foreign-ip}.example/)"
-  assert_contains "$(problems)" 'e2e/unknown: closed, because its protection is not available here: "auth.somewhere.example" is neither a host with rules of namespace e2e, nor a Service there or in SHARED_NAMESPACES'
+  assert_contains "$(problems)" 'e2e/unknown: closed, because its protection is not available here: "auth.somewhere.example" is neither a host with rules of namespace e2e or of one in SHARED_NAMESPACES, nor a Service there'
   assert_contains "$(problems)" 'ProtectionNotAvailable: e2e/foreign: closed, because its protection is not available here: Service other/red is in a namespace that is neither'
 }
 

@@ -39,8 +39,8 @@ load words
 }
 
 @test "upstream-vhost may have the names of the Service, its namespace and port, the Ingress and the host, and no other variable" {
-  ingress mine one.example / red 'upstream-vhost=$service_name.$namespace.svc.cluster.local:$service_port'
-  ingress other two.example / red:443 'upstream-vhost=$ingress_name-$host' backend-protocol=HTTPS
+  ingress mine one.example / red 'upstream-vhost=${service_name}.$namespace.svc.cluster.local:${service_port}'
+  ingress other two.example / red:443 'upstream-vhost=$ingress_name-${host}' backend-protocol=HTTPS
   ingress wrong three.example / red 'upstream-vhost=$http_x_evil'
   ingress longer four.example / red 'upstream-vhost=$hostname'
   serve

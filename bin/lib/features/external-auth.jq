@@ -145,7 +145,7 @@ def target($claim; $context; $addresses; $pods; $hosts; answer):
     elif $service and $context.services[$service] then
       {wrong: "Service \($service) is in a namespace that is neither the Ingress's own nor one of SHARED_NAMESPACES"}
     else
-      {wrong: "\($url.host | quoted) is neither a host with rules of namespace \($namespaces[0]), nor a Service there or in SHARED_NAMESPACES, such as http://auth.\($namespaces[0]).svc.cluster.local"}
+      {wrong: "\($url.host | quoted) is neither a host with rules of namespace \($namespaces[0]) or of one in SHARED_NAMESPACES, nor a Service there, such as http://auth.\($namespaces[0]).svc.cluster.local"}
     end;
 
 # input: {"namespace/name of a Service": [digest of an EndpointSlice]} / output: {"address:port" of a pod: {namespace:

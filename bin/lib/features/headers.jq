@@ -32,7 +32,7 @@ def vhost:
     "$namespace": (.service | split("/")[0]),
     "$ingress_name": (.ingress | split("/")[1])
   } as $constants
-  | [.set["upstream-vhost"] | match("\\$[a-z_]+|[^$]+"; "g").string | $constants[.] // .]
+  | [.set["upstream-vhost"] | match("\\$[a-z_]+|\\$[{][a-z_]+[}]|[^$]+"; "g").string | gsub("[{}]"; "") | $constants[.] // .]
   | add | string_with_variables;
 
 # input:  a location
