@@ -141,7 +141,7 @@ read_header() {
   done
 }
 
-# For when no answer came in time. If that is the API server's fault, a kubectl says so in the next poll. If the proxy
+# For when no answer came in time. If that is the API server's fault, a kubectl says so in the next pass. If the proxy
 # hangs, nobody else would notice; when it has ended, process 1 starts another.
 end_proxy() {
   local pid

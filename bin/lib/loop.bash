@@ -1,6 +1,4 @@
-# loop - what the loop does beside its passes: when it polls, what it tells, and what it watches
-#
-# A poll is a pass, in the words of those who only see the log and the metrics.
+# loop - what the loop does beside its passes: when one begins, what it tells, and what it watches
 #
 # shellcheck shell=bash
 
@@ -22,13 +20,13 @@ prepare_loop() {
   hash=$served
   nginx_version=$(find_nginx_version)
   made_frame=$(program=render && make_frame)
-  [[ $DOORBELL == on ]] || pause=0.1 # nobody rings for the first poll
+  [[ $DOORBELL == on ]] || pause=0.1 # nobody rings for the first pass
 }
 
-# --- when to poll
+# --- when a pass begins
 
-# The bell (see doorbell) only ends the pause early. Rings before a poll begins are covered
-# by that poll. (read's status is above 128 when the time is over. After any other, the bell cannot be read: sleep then,
+# The bell (see doorbell) only ends the pause early. Rings before a pass begins are covered
+# by that pass. (read's status is above 128 when the time is over. After any other, the bell cannot be read: sleep then,
 # or the loop would not pause at all.)
 wait_for_ring() {
   prepare_steps
@@ -36,7 +34,7 @@ wait_for_ring() {
   read -r -t "$pause" <&"$bell" || { (($? > 128)) || sleep "$pause"; }
   while read -t 0 <&"$bell" && read -r -t 1 <&"$bell"; do :; done # `read -t 0` only looks whether there is a line
   take_time
-  poll_began=$now polls=$((polls + 1))
+  pass_began=$now passes=$((passes + 1))
   take_late_digests "$next/lists"
   end_quarantine
 }
@@ -53,7 +51,7 @@ hold_back_the_restless() {
   mv -T "$next/snapshot.held" "$next/snapshot"
 }
 
-# While somebody owes too much, something may wait: it goes live after 5 s, however rare the polls are.
+# While somebody owes too much, something may wait: it goes live after 5 s, however rare the passes are.
 keep_accounts() {
   [[ ! -e $next/accounts.new ]] || take_accounts
   if ((now < restless_until)) && [[ $POLL_SECONDS != 0.* ]]; then pause=1; fi
@@ -127,12 +125,12 @@ end_quarantine() {
 # --- what became of a pass
 
 tell_success() {
-  printf -v last_good_poll '%(%s)T' -1
-  [[ -z ${failures[poll]-} ]] || log 'the poll succeeds again'
-  failures[poll]='' failed_in_a_row=0 back_off=0 pause=$POLL_SECONDS again=''
+  printf -v last_good_pass '%(%s)T' -1
+  [[ -z ${failures[pass]-} ]] || log 'the pass succeeds again'
+  failures[pass]='' failed_in_a_row=0 back_off=0 pause=$POLL_SECONDS again=''
   keep_accounts
   take_time
-  rest=$(((now - poll_began) / 4)) # after a long poll, so that a storm of events cannot keep the loop busy all the time
+  rest=$(((now - pass_began) / 4)) # after a long pass, so that a storm of events cannot keep the loop busy all the time
   [[ ! -s $next/log ]] || cat "$next/log" >&2
   [[ -e $admin/ready ]] || echo 'ready' >"$admin/ready" || true # on a full disk it is empty, which is enough
 }
@@ -142,16 +140,16 @@ tell_success() {
 tell_failure() {
   local said step
   step=$(<"$next/step") || step=fetch
-  failed_polls=$((failed_polls + 1)) failed_in_a_row=$((failed_in_a_row + 1)) pause=1
+  failed_passes=$((failed_passes + 1)) failed_in_a_row=$((failed_in_a_row + 1)) pause=1
   [[ $step != apply ]] || failed_reloads=$((failed_reloads + 1))
   back_off=$((back_off == 0 ? 1 : back_off < 16 ? back_off * 2 : 30))
   [[ $step != fetch ]] || back_off=0
   rest=$back_off
   said=$(<"$next/log")
   said=${said:-$step failed without a message; is $STATE_DIR full?}
-  is_new_failure poll "$said" || return 0
+  is_new_failure pass "$said" || return 0
   printf '%s\n' "$said" >&2
-  log "this poll failed in $step; the configuration stays as it is"
+  log "this pass failed in $step; the configuration stays as it is"
 }
 
 # --- what nginx serves
@@ -190,12 +188,12 @@ write_metrics() {
   read_numbers "$live/numbers"
   read_numbers "$STATE_DIR/run/leader"
   {
-    metric counter polls_total 'Polls of the API server.' "$polls"
-    metric counter failed_polls_total 'Polls that changed nothing because a step failed.' "$failed_polls"
+    metric counter polls_total 'Passes of the loop: reads of all lists.' "$passes"
+    metric counter failed_polls_total 'Passes that changed nothing because a step failed.' "$failed_passes"
     metric counter reloads_total 'Configurations that became live.' "$reloads"
     metric counter failed_reloads_total 'Configurations that nginx did not take.' "$failed_reloads"
-    metric gauge failed_polls_in_a_row 'Polls that failed since the last one that succeeded.' "$failed_in_a_row"
-    metric gauge last_good_poll_timestamp_seconds 'Time of the last poll that succeeded.' "$last_good_poll"
+    metric gauge failed_polls_in_a_row 'Passes that failed since the last one that succeeded.' "$failed_in_a_row"
+    metric gauge last_good_poll_timestamp_seconds 'Time of the last pass that succeeded.' "$last_good_pass"
     metric gauge ingresses 'Ingresses of our class.' "${number[ingresses]}"
     metric gauge problems 'Parts of Ingresses that are not served as they say.' "${number[problems]}"
     metric gauge quarantined_ingresses 'Ingresses that are not served because nginx rejects them.' "${number[quarantined]}"
@@ -222,7 +220,7 @@ metric() { # counter|gauge NAME HELP VALUE [LABELS]
 }
 
 # pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
-admin=$STATE_DIR/admin bell='' hash='' last_good_poll=0 poll_began=0 now=0 pause=1 rest=0 back_off=0
-polls=0 failed_polls=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 owed_until=0
+admin=$STATE_DIR/admin bell='' hash='' last_good_pass=0 pass_began=0 now=0 pause=1 rest=0 back_off=0
+passes=0 failed_passes=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 owed_until=0
 failed_reloads=0 prune_at='' again='' served=''
 reload_cost=5 # seconds, as in lib/accounts.jq

@@ -47,7 +47,7 @@ no_kubectl_hangs() { # POD
 tells_of_success() { # POD SECONDS
   local said
   said=$(kubectl -n bash-ingress logs "$1" --since "$2s") || return
-  [[ $(grep -o 'this poll failed\|the poll succeeds again' <<<"$said" | tail -n 1) != 'this poll failed' ]]
+  [[ $(grep -o 'this pass failed\|the pass succeeds again' <<<"$said" | tail -n 1) != 'this pass failed' ]]
 }
 
 outage() { # SECONDS BEGIN END
@@ -66,7 +66,7 @@ outage() { # SECONDS BEGIN END
     wait_for 20 no_kubectl_hangs "$pod"
     wait_for 20 tells_of_success "$pod" "$(($1 + 60))"
   done
-  controller_logs --since "$(($1 + 60))s" | grep -q 'this poll failed'
+  controller_logs --since "$(($1 + 60))s" | grep -q 'this pass failed'
   kubectl -n e2e delete ingress after
 }
 
@@ -172,16 +172,16 @@ polls_fail() { # TIMES MEND BREAK...
   local -A failed good
   : >"$messages"
   "${@:3}"
-  wait_for 30 each_says 'this poll failed in fetch; the configuration stays as it is'
+  wait_for 30 each_says 'this pass failed in fetch; the configuration stays as it is'
   for pod in "${pods[@]}"; do read -r failed["$pod"] good["$pod"] < <(polls "$pod"); done
   for pod in "${pods[@]}"; do wait_for $((10 * $1 + 10)) has_failed "$pod" $((failed["$pod"] + $1)) "${good[$pod]}"; done
   assert_equal "$before" "$(state)"
   for pod in "${pods[@]}"; do
-    said=$(grep -c "$pod/.*this poll failed" "$messages")
+    said=$(grep -c "$pod/.*this pass failed" "$messages")
     ((said <= 2)) || { cat "$messages" && return 1; }
   done
   "$2"
-  wait_for 30 each_says 'the poll succeeds again'
+  wait_for 30 each_says 'the pass succeeds again'
   sed 's/.*controller\]/ /' "$messages"
 }
 

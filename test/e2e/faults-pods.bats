@@ -85,7 +85,7 @@ two_others_are_ready() { # POD
   in_pod 'cat /dev/zero >/tmp/fill 2>/dev/null || true'
   (($(in_pod 'df --output=avail /tmp | tail -n 1') < 64)) # KiB
   create_ingress crowded 'crowded.example/=backend:80'
-  wait_for_line 20 'this poll failed' kubectl -n bash-ingress logs "$pod" --since 20s
+  wait_for_line 20 'this pass failed' kubectl -n bash-ingress logs "$pod" --since 20s
   always_status 200 fruit.example /apple
   admin "$pod" readyz
   in_pod 'rm /tmp/fill'

@@ -166,7 +166,7 @@ assert_fails() { # MESSAGE_PART
   kill -KILL "$kubectl"
   wait "$proxy" && false
   [[ ! -e $STATE_DIR/run/proxy ]]
-  grep -q 'proxy: kubectl proxy has ended; until it runs again, changes wait for the next poll' "$dir/proxy.log"
+  grep -q 'proxy: kubectl proxy has ended; until it runs again, changes wait for the next pass' "$dir/proxy.log"
   "$bin/fetch" "$dir/known" >/dev/null
 }
 
@@ -222,7 +222,7 @@ assert_fails() { # MESSAGE_PART
   start_doorbell
   wait_for 30 refused_twice
   assert_equal 5 "$(wc -l <"$dir/doorbell.log")"
-  grep -q 'cannot watch ingresses (HTTP/1.0 403 Forbidden), so their changes wait for the next poll' "$dir/doorbell.log"
+  grep -q 'cannot watch ingresses (HTTP/1.0 403 Forbidden), so their changes wait for the next pass' "$dir/doorbell.log"
 }
 
 refused_twice() {
@@ -270,7 +270,7 @@ is_empty() { # FIFO
   touch "$api/forbidden"
   cluster_is rules '.ingresses.items[0].spec.rules[0].host = "new.example"'
   echo >"$STATE_DIR/run/bell"
-  wait_for 15 logged 'this poll failed in fetch'
+  wait_for 15 logged 'this pass failed in fetch'
   rm "$api/forbidden"
   wait_for 15 served new.example /apple apple-
 }

@@ -108,7 +108,7 @@ has_failed_in_a_row() { # POLLS
   assert_equal "$live" "$(<"$STATE_DIR/live/nginx.conf")"
   served fruit.example /apple apple-
   ready
-  told=$(grep -c 'this poll failed in fetch' "$dir/controller.log")
+  told=$(grep -c 'this pass failed in fetch' "$dir/controller.log")
   ((told <= 2)) # of the first of these polls, only some reads may have failed
   : >"$dir/api.access"
   polls=$(metric failed_polls_total)
@@ -116,11 +116,11 @@ has_failed_in_a_row() { # POLLS
   polls=$(($(metric failed_polls_total) - polls))
   reads=$(grep -c 'GET /api/v1/services ' "$dir/api.access") # not by a kubectl once more, to find out why
   assert_equal 1 "$(((reads + polls / 2) / polls))"
-  assert_equal "$told" "$(grep -c 'this poll failed in fetch' "$dir/controller.log")"
+  assert_equal "$told" "$(grep -c 'this pass failed in fetch' "$dir/controller.log")"
   logged 'cannot read services: Error from server [(]Forbidden[)]: not allowed to list'
   (($(metric failed_polls_in_a_row) >= 6))
   rm "$api/forbidden"
-  wait_for 15 logged 'the poll succeeds again'
+  wait_for 15 logged 'the pass succeeds again'
   wait_for 15 has_failed_in_a_row 0
 }
 
@@ -156,7 +156,7 @@ fail_if_named() { # STEP
   env POLL_SECONDS=0.1 DRAIN_SECONDS=0 "$bin/ingress-controller" >"$dir/controller.log" 2>&1 3>&- &
   controller=$!
   wait_for 15 curl -sf "localhost:$ADMIN_PORT/healthz"
-  wait_for 15 logged 'this poll failed in fetch'
+  wait_for 15 logged 'this pass failed in fetch'
   assert_equal 503 "$(curl -s -o /dev/null -w '%{http_code}' "localhost:$ADMIN_PORT/readyz")"
   run ask fruit.example /
   assert_equal 7 "$status" # curl: connection refused

@@ -4,7 +4,7 @@ setup() { common_setup; }
 @test "settings prints every setting with its value and meaning" {
   run "$bin/settings"
   assert_contains "$output" 'POLL_SECONDS             = 1 '
-  assert_contains "$output" 'pause between two polls'
+  assert_contains "$output" 'pause between two passes'
 }
 
 @test "a setting that is empty has its default" {
@@ -24,7 +24,7 @@ setup() { common_setup; }
 @test "each wrong setting gets a sentence, and the program ends with status 2" {
   POLL_SECONDS=often INGRESS_CLASS='a b' run "$bin/settings"
   assert_equal 2 "$status"
-  assert_contains "$output" 'POLL_SECONDS=often is not possible. It takes a number of seconds above 0: pause between two polls'
+  assert_contains "$output" 'POLL_SECONDS=often is not possible. It takes a number of seconds above 0: pause between two passes'
   assert_contains "$output" 'INGRESS_CLASS=a\ b is not possible. It takes a name: '
 }
 
