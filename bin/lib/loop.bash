@@ -33,6 +33,9 @@ wait_for_ring() {
   ((rest == 0)) || sleep "$rest"
   read -r -t "$pause" <&"$bell" || { (($? > 128)) || sleep "$pause"; }
   while read -t 0 <&"$bell" && read -r -t 1 <&"$bell"; do :; done # `read -t 0` only looks whether there is a line
+}
+
+begin_pass() {
   take_time
   pass_began=$now passes=$((passes + 1))
   take_late_digests "$next/lists"
