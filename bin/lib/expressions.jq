@@ -26,11 +26,13 @@ def count:
   .[1:-1] | split(",") | (.[0] | tonumber) as $least
   | if length == 1 then [$least, $least] elif .[1] == "" then [$least, null] else [$least, (.[1] | tonumber)] end;
 
-# input: a class such as [a-z0-9] / output: whether each of its ranges is one: nginx rejects [z-a] and [\d-z]
+# input: a class such as [a-z0-9] / output: whether nginx takes it: each of its ranges is one, unlike [z-a] and [\d-z],
+# and it does not look like a class of POSIX, as [:alpha:], [.a.] and [=a=] do
 def is_sound:
-  .[1:-1] | ltrimstr("^")
-  | all(match("(\\\\.|[^\\\\])-(\\\\.|[^\\\\])"; "g").captures | map(.string);
-      (any(.[]; test("\\\\[dwsDWS]")) | not) and .[0][-1:] <= .[1][-1:]);
+  (test("\\A\\[(?::.*:|[.].*[.]|=.*=)\\]\\z") | not)
+  and (.[1:-1] | ltrimstr("^")
+       | all(match("(\\\\.|[^\\\\])-(\\\\.|[^\\\\])"; "g").captures | map(.string);
+           (any(.[]; test("\\\\[dwsDWS]")) | not) and .[0][-1:] <= .[1][-1:]));
 
 # input: a token / output: whether it stands for itself
 def is_literal: test("\\A[A-Za-z0-9_~!&,=:@/-]");

@@ -91,10 +91,10 @@ def rule_hosts:
   | (. - [""] | only_hosts) + map(select(. == ""))
   | map({(.): true}) | add // {};
 
-# input: an Ingress / output: {"host/path": true, ...} of its paths with a slash at the end, but for Exact ones
+# input: an Ingress / output: {"host path": true, ...} of its paths with a slash at the end, but for Exact ones
 def paths_with_slash:
   [ .spec.rules[]? | (.host // "") as $host | .http.paths[]?
-    | select(.pathType != "Exact").path | strings | select(endswith("/") and (endswith("//") | not)) | {"\($host)\(.)": true} ]
+    | select(.pathType != "Exact").path | strings | select(endswith("/") and (endswith("//") | not) and . != "/") | {"\($host) \(.)": true} ]
   | add // {};
 
 # input:  an Ingress
@@ -109,7 +109,7 @@ def rule_claims($hosts; $redirected; $closed; $expressions):
       ($host | redirection($redirected)) as $redirect
       | .http.paths[]?
       | (.backend | backend($namespace; $closed)) as $backend
-      | path_and_type($expressions; $with_slash["\($host)\(.path)/"])
+      | path_and_type($expressions; $with_slash["\($host) \(.path // "")/"])
       | {$host} + . + (if is_acme_challenge then {} else $redirect end) + $backend
     else
       problem("HostRefused"; "the host \($host | quoted) is not a DNS name")

@@ -82,6 +82,7 @@ tls_statuses_are() { # EXPECTED CLIENT HOST/PATH...
   ingress inject inject.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=x") { } proxy_pass http://x; #'
   ingress prefix prefix.example / red auth-tls-secret=ca auth-tls-match-cn=alice
   ingress range range.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=[z-a]'
+  ingress posix posix.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=[.a.]'
   ingress class class.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=[a-c]l[A-Z0-9i_-]c[a-z]$'
   ingress classes classes.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=a[a-z]+'
   ingress dot dot.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=ali\.e'
@@ -90,6 +91,7 @@ tls_statuses_are() { # EXPECTED CLIENT HOST/PATH...
   ingress many many.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=.*a.*b.*'
   ingress free free.example / red auth-tls-secret=ca
   serve
+  assert_equal 503 "$(tls_statuses alice posix.example/)"
   hosts=({one,several,begins,optional,off,classes,dot,nested,inject,prefix,range,class}.example/)
   assert_equal '200 403 503' "$(tls_statuses alice {group,digit,many}.example/)"
   assert_equal '200 403 503' "$(tls_statuses bob {group,digit,many}.example/)"

@@ -102,7 +102,9 @@ auth=http://auth.e2e.svc.cluster.local
   ingress email email.example / red "auth-url=$auth/check?header=X-Auth-Request-Email:a@b.example&header=Authorization:Basic%20xyz" 'auth-response-headers=x-auth-request-email,authorization'
   ingress none none.example / red "auth-url=$auth/check?header=X-User:bob"
   ingress plain plain.example / red
+  ingress by by.example / red "auth-url=$auth/check" auth-response-headers=By # nginx.conf had a variable $passed_by
   serve
+  assert_equal '["bash-ingress"]' "$(pod_gets '.header["Cdn-Loop"] | tojson' plain.example / -H 'By: evil')"
   local client=(-H 'Cookie: user=alice' -H 'X-User: evil' -H 'X-Auth-Request-Email: evil' -H 'Authorization: Bearer evil') headers='[.header["X-User", "X-Auth-Request-Email", "Authorization"]] | tojson'
   assert_equal '[["alice"],null,null]' "$(pod_gets "$headers" user.example / "${client[@]}")"
   assert_equal '[["evil"],["a@b.example"],["Basic xyz"]]' "$(pod_gets "$headers" email.example / "${client[@]}")"
@@ -309,6 +311,36 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal '401 401 401 401' "$(statuses asks.example/{nginx-asks,nginx-asks/1,%6eginx-asks/1,//nginx-asks/1})"
   assert_equal '200 403 403' "$(statuses asks.example/{open,second,second/nginx-asks/1})"
   assert_equal '400' "$(status asks.example / --request-target nginx-asks/1)"
+}
+
+@test "what PROXY_SET_HEADERS says to all pods is nothing that a service may say: its Ingress is closed" {
+  export PROXY_SET_HEADERS='X-Team: blue'
+  ingress team team.example / red "auth-url=$auth/check" auth-response-headers=x-team
+  ingress other/plain plain.example / red
+  serve
+  assert_equal '503 ["blue"]' "$(status team.example /) $(pod_gets '.header["X-Team"] | tojson' plain.example / -H 'X-Team: evil')"
+}
+
+@test "no header that a service may say is a variable that nginx.conf has for something else" {
+  local names duplicates
+  ingress user user.example / red "auth-url=$auth/check" auth-response-headers=X-User
+  ingress backend backend.example / red custom-http-errors=404 default-backend=blue
+  serve
+  # Of each variable, such as $one_request_id, what may be behind the beginning of another one: Request-Id and Id.
+  mapfile -t names < <(defined_variables | sort -u | awk '{ while (sub(/^[^_]*_/, "")) print }' | tr _ - | sort -u)
+  duplicates=$(defined_variables | sort | uniq -d)
+  ((${#names[@]} > 50))
+  while ((${#names[@]} > 0)); do
+    for name in "${names[@]:0:20}"; do ingress "$name" "$name.example" / red "auth-url=$auth/check" "auth-response-headers=$name"; done
+    names=("${names[@]:20}")
+    serve
+    assert_equal "$duplicates" "$(defined_variables | sort | uniq -d)"
+  done
+}
+
+# Some maps of features replace those of templates: such a variable is there twice.
+defined_variables() {
+  sed -nE 's/^ *(map|split_clients) .*\$([a-z0-9_]+) \{.*/\2/p' "$STATE_DIR/live/nginx.conf"
 }
 
 @test "a name in auth-response-headers that is too long for gRPC closes its Ingress and no other" {

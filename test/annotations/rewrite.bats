@@ -107,6 +107,9 @@ load words
 /[^a-\w]
 /[z-a]+b
 /)+b
+/x[:alpha:]
+/x[.a.]
+/x[=a=]+
 EXPRESSIONS
   ingress target two.example '/x/(.*)' red 'rewrite-target=/$1"; return 200 "pwned'
   ingress variable two.example '/y/(.*)' red 'rewrite-target=/$host'
@@ -114,7 +117,7 @@ EXPRESSIONS
   ingress ranges three.example '/[a-z-9\d.-][+--][A-z_-][^\w-]' red use-regex=true
   ingress good one.example '/good(/|$)(.*)' blue 'rewrite-target=/$2'
   serve
-  assert_equal 21 "$(problems | grep -c '^PathRefused: e2e/wrong-')"
+  assert_equal 24 "$(problems | grep -c '^PathRefused: e2e/wrong-')"
   assert_contains "$(problems)" 'PathRefused: e2e/wrong-5: the path "/(?=a)b" has (? in it, which is only let in as (?:'
   assert_contains "$(problems)" 'PathRefused: e2e/wrong-1: the path "/(a+)+$" repeats a group, which could take very long: only ? may follow a group'
   assert_equal 3 "$(problems | grep -c '^AnnotationRefused: e2e/.*rewrite-target')"

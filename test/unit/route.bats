@@ -11,6 +11,13 @@ golden() { # FIXTURE
   golden nothing
 }
 
+@test "an empty path is a Prefix /, whatever other paths and hosts the Ingress has" {
+  model rules '.ingresses.items |= [.[0] | .spec.rules[0].http.paths[0] as $path
+    | .spec.rules = [{host: "app", http: {paths: [$path | del(.path)]}}, {host: "appnull", http: {paths: [$path | .path = "/"]}},
+                     {host: "other", http: {paths: [$path | .path = ("", "/")]}}]]' |
+    assert_json '[.servers[] | select(.host != "").locations[] | [.path, .pathType]] | unique' '[["/","Prefix"]]'
+}
+
 @test "the order of the objects in the snapshot does not change the model" {
   reversed=$(model rules '(.ingresses, .services, .endpointSlices).items |= reverse')
   assert_equal "$(model rules)" "$reversed"

@@ -31,7 +31,7 @@ setup() { common_setup; }
 @test "a pause of nothing, a port of 70000 and a line end in a path are not possible" {
   for wrong in POLL_SECONDS=0 POLL_SECONDS=0.0 HTTP_PORT=70000 HTTP_PORT=0 STATE_DIR=$'/tmp/a\nb' STATE_DIR=relative PROXY_PROTOCOL=yes \
     LIMITS=namespace_hosts LIMITS=namespace_host=5 LIMITS='ingress_paths=5,ingress_hosts=5' HOST_OWNERSHIP=none \
-    DEFAULT_ANNOTATIONS=limit-rps ALLOWED_RESPONSE_HEADERS='X-A, X-B' PROXY_SET_HEADERS=X-A PROXY_SET_HEADERS='X-A: "' PROXY_SET_HEADERS=$'X-A: 1\nhost: b'; do
+    DEFAULT_ANNOTATIONS=limit-rps ALLOWED_RESPONSE_HEADERS='X-A, X-B' PROXY_SET_HEADERS=X-A PROXY_SET_HEADERS='X-A: "' PROXY_SET_HEADERS=$'X-A: 1\nhost: b' PROXY_SET_HEADERS='Authorization: a' PROXY_SET_HEADERS='x-service-port: 1'; do
     run env "$wrong" "$bin/settings"
     assert_equal 2 "$status" || { echo "$wrong" && false; }
   done

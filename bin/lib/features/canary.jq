@@ -35,7 +35,7 @@ def place_name:
 
 # input: a regular expression / output: whether it is one of these
 def is_cheap:
-  "\\[\\^?[A-Za-z0-9 _=,:;/@~!#%&.+*?()|$-]+\\]" as $class
+  "\\[(?!:[^\\]]*:\\]|[.][^\\]]*[.]\\]|=[^\\]]*=\\])\\^?[A-Za-z0-9 _=,:;/@~!#%&.+*?()|$-]+\\]" as $class # not [:alpha:], [.a.], [=a=]
   | "\\\\[.+*?()|$/{}dws-]" as $escaped
   | "(?:[A-Za-z0-9 _=,:;/@~!#%&.-]|\($escaped)|\($class))(?:[*+?]|\\{[0-9]{1,2}(?:,[0-9]{0,2})?\\})?|[\\^$|]" as $piece
   | . as $expression
@@ -145,7 +145,7 @@ def model:
   | .lines += [
       # upstreams are SERVICE.NAMESPACE.PORT...
       ([$locations[] | select(asks_by_service) | $numbers[{upstream, canary} | tojson]] | unique[]
-       | "  map $target_\(.) $tls_name_\(.) {", "    \"~^(?<asked>[^.]+[.][^.]+)\" \"$asked.svc\";", "  }"),
+       | "  map $target_\(.) $tls_name_\(.) {", "    \"~^(?<pod_service>[^.]+[.][^.]+)\" \"$pod_service.svc\";", "  }"),
       ([$locations[].canary.set | weight | select(. > 0 and . < 10000)] | unique[]
        | "  split_clients $request_id $in_\(.)_of_10000 {", "    \(. / 100)% 1;", "    * \"\";", "  }"),
       "" ];

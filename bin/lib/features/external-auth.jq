@@ -177,6 +177,9 @@ def not_from_a_service:
     "x-request-id", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto",
     "x-forwarded-prefix", "x-forwarded-scheme", "x-scheme", "cdn-loop");
 
+# input: the same / output: whether the administrator says it to all pods: a second line would be what clients say
+def set_for_all: IN($ENV.PROXY_SET_HEADERS // "" | scan("(?<![^\n])([-A-Za-z0-9]+):")[0] | ascii_downcase);
+
 # input: {annotation: value} of the claim / output: why its auth-response-headers are not possible, or nothing
 #
 # $first_named are those of the namespace that may be named. nginx's table of headers for gRPC has buckets of 64 bytes,
@@ -186,6 +189,7 @@ def wrong_headers($first_named; $protocol):
   | if length > 20 then "auth-response-headers has more than 20 names"
     else
       (.[] | select(not_from_a_service) | "auth-response-headers cannot have \(.), which nginx itself tells the pod"),
+      (.[] | select(set_for_all) | "auth-response-headers cannot have \(.), which PROXY_SET_HEADERS says to all pods"),
       (.[] | select(length > 46 and ($protocol // "" | startswith("GRPC")))
       | "auth-response-headers has \(.), and with gRPC a name may have 46 characters"),
       (.[] | select($first_named[.] | not)
@@ -359,13 +363,13 @@ def as_variable: ascii_downcase | gsub("-"; "_");
 # input:  [[number of options, {annotation: value}]] of those with auth-url
 # output: lines for each header that a service answers for the pod
 #
-# Where options 3 ask for X-User, it is the service's (`location` put it into $answered_x_user); elsewhere as before:
+# Where options 3 ask for X-User, the pod gets the service's, which `location` put into $service_says_x_user:
 #
-#   map $asks $passed_x_user {
+#   map $asks $pod_gets_x_user {
 #     default $http_x_user;        the client's own; "" for a name that no client may say (dropped_headers)
-#     3 $answered_x_user;
+#     3 $service_says_x_user;
 #   }
-#   proxy_set_header X-User $passed_x_user;
+#   proxy_set_header X-User $pod_gets_x_user;
 #
 # With TRUSTED_PROXIES, templates/proxy-headers.conf has a line for such a name already, with $said_NAME, what a trusted
 # proxy says ($trusting). Then the map replaces that variable.
@@ -386,15 +390,15 @@ def header_lines($trusting; $grpc; $logins):
      else "$http_\($variable)"
      end) as $before
   | (if $is_said then "  map $is_believed \($before) { 1 $http_\($variable); }" else empty end),
-    "  map $asks $\(if $is_said then "said" else "passed" end)_\($variable) {",
+    "  map $asks $\(if $is_said then "said" else "pod_gets" end)_\($variable) {",
     "    default \($before);",
-    (map(.number) | unique[] | "    \(.) $answered_\($variable);"),
+    (map(.number) | unique[] | "    \(.) $service_says_\($variable);"),
     "  }",
-    (if $is_said then empty else "  proxy_set_header \($name) $passed_\($variable);" end),
+    (if $is_said then empty else "  proxy_set_header \($name) $pod_gets_\($variable);" end),
     # (proxy-headers.conf has a line of each such name for gRPC, too, but not of this one.)
     (if ($is_said and $variable != "x_goog_authenticated_user_id")
        or (any(.[]; .number | IN($grpc[])) or ($is_password and any($logins[]; speaks_grpc)) | not) then empty
-     else "  grpc_set_header \($name) $\(if $is_said then "said" else "passed" end)_\($variable);"
+     else "  grpc_set_header \($name) $\(if $is_said then "said" else "pod_gets" end)_\($variable);"
      end);
 
 # input:  an auth-signin with its parameter, {auth-signin, auth-signin-redirect-param}
@@ -537,6 +541,6 @@ def location:
     "set $auth_always \(if .set["auth-always-set-cookie"] then "1" else "\"\"" end); ",
     "auth_request \(asked_at); auth_request_set $auth_status $upstream_status; auth_request_set $auth_cookies $upstream_http_set_cookie; ",
     ([.set["auth-response-headers"][]? | as_variable] | unique[]
-     | "auth_request_set $answered_\(.) $upstream_http_\(.); ")
+     | "auth_request_set $service_says_\(.) $upstream_http_\(.); ")
   else empty
   end;
