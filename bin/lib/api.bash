@@ -225,8 +225,8 @@ read_lists() { # NAME...
   if read_to_end "$lists_from" "$((READ_SECONDS + 1))"; then
     [[ -n $said ]] || die 1 'cannot read the lists: the process that reads them has ended; is there not enough memory?'
   else
-    kill "$!" 2>/dev/null || true       # it may have just ended
-    read_to_end "$lists_from" 1 || true # it says what it has
+    kill "$!" 2>/dev/null || true                          # it may have just ended
+    read_to_end "$lists_from" 1 || kill -KILL "$!" || true # it says what it has, unless it is frozen
   fi
   wait "$!" || true # bash 5.2 does not always know its status
   exec {lists_from}<&-

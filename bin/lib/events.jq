@@ -71,7 +71,8 @@ def due:
   | [ $troubled[] | $ours[.[0].ingress] as $ingress | warnings | event($ingress; $now) ] as $warnings
   | ($told[0].events // {}) as $times
   | ($solved + $warnings) as $all
-  | [ $all[] | select(($times[key] // 0) + half_an_hour <= $now) ] as $due
+  # (One that was told later than now was told while the clock was ahead.)
+  | [ $all[] | select(($times[key] // 0) as $told | $told + half_an_hour <= $now or $told > $now) ] as $due
   | ($due[:$most] | map({(key): $now}) | add // {}) as $new
   | "\($due[:$most] | length) \($due[$most:] | length)",
     ( {troubled: (

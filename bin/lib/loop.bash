@@ -144,7 +144,7 @@ tell_failure() {
   local said step
   step=$(<"$next/step") || step=fetch
   failed_passes=$((failed_passes + 1)) failed_in_a_row=$((failed_in_a_row + 1)) pause=1
-  [[ $step != apply ]] || failed_reloads=$((failed_reloads + 1))
+  [[ $step != apply ]] || failed_reloads=$((failed_reloads + 1)) again=yes # what is in place may not be what $live/snapshot says
   back_off=$((back_off == 0 ? 1 : back_off < 16 ? back_off * 2 : 30))
   [[ $step != fetch ]] || back_off=0
   rest=$back_off
@@ -173,9 +173,12 @@ stay_in_step() {
   [[ $status == 0 ]] || pause=1 again=yes
 }
 
-# Soon after a reload, and again while there is something to prune. (Each key of a Secret has a "-" in its name,
-# default.pem has none.)
+# Soon after a reload, or when a key file is new: it may belong to nobody by then. And again while there is something to
+# prune. (Each key of a Secret has a "-" in its name, default.pem has none.)
 prune_keys() {
+  local edition=''
+  { read -r edition <"$STATE_DIR/keys/edition"; } 2>/dev/null || true # nobody has looked for Secrets yet
+  [[ $edition == "$pruned" ]] || pruned=$edition prune_at=${prune_at:-$((now + 2))}
   [[ -n $prune_at ]] && ((now >= prune_at)) || return 0
   ! compgen -G "$STATE_DIR/keys/*-*" >/dev/null || "$bin/prune-keys" || return 0 # and again in the next pass
   prune_at=''
@@ -225,5 +228,6 @@ metric() { # counter|gauge NAME HELP VALUE [LABELS]
 # pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
 admin=$STATE_DIR/admin bell='' hash='' last_good_pass=0 pass_began=0 now=0 pause=1 rest=0 back_off=0
 passes=0 failed_passes=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 owed_until=0
-failed_reloads=0 prune_at='' again='' served=''
+again=yes # as the loop before may have been killed within apply
+failed_reloads=0 prune_at='' pruned='' served=''
 reload_cost=5 # seconds, as in lib/accounts.jq

@@ -70,14 +70,16 @@ read_files() { # ARGUMENT...
 # Hands the input on to the one that waits, and prints what it prints. The end of the output comes when it has
 # ended, however it did; if it never opened its input, the `copy` that writes there would wait for ever.
 feed() { # NAME <INPUT
-  local status='' copied=0
+  local status='' copied=0 fed=0
   copy exec <&0 >"$waiting/$1.in" &
   copy <&"${outputs[$1]}" || copied=$?
   kill "$!" 2>/dev/null || true # it has ended, as a rule
+  wait "$!" || fed=$?
   [[ ! -s $waiting/$1.errors ]] || cat "$waiting/$1.errors" >&2
   read -r status <"$waiting/$1.status" || log "what was prepared for $1.jq ended without a status"
   [[ $status != 152 ]] || log "$1.jq took more than $step_cpu_seconds s of CPU time"
-  ((copied == 0)) || return "$copied" # the disk is full
+  ((copied == 0)) || return "$copied"              # the disk is full
+  [[ $status != 0 || $fed == 0 ]] || return "$fed" # jq may not have got all of it
   return "${status:-1}"
 }
 

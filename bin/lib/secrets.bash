@@ -102,7 +102,7 @@ patience() {
 run_certificates() {
   local said status=0
   said=$(nice -n 5 "$bin/certificates" "$folder/digested/ingresses.digest" 2>&1) || status=$?
-  if ((status == 0)); then said=''; fi
+  if ((status == 0)); then said=''; else said=${said:-certificates ended with status $status}; fi
   if ((status != 3)); then
     printf '%s' "$said" >"$folder/error/secrets.new"
     mv -T "$folder/error/secrets.new" "$folder/error/secrets"

@@ -231,6 +231,41 @@ serves_no_hash() {
   wait_for 15 served fruit.example /apple apple-
 }
 
+@test "what apply put in place, and could not finish, does not stay when the cluster is again what it was" {
+  start_pods
+  start_api rules
+  start_controller
+  wait_for 15 served fruit.example /apple apple-
+  ln -s /dev/full "$STATE_DIR/live/model.json.new" # the disk is full when apply is nearly done
+  cluster_is rules '.ingresses.items[0].spec.rules[0].host = "short.example"'
+  wait_for 15 logged 'this pass failed in apply'
+  cluster_is rules
+  rm "$STATE_DIR/live/model.json.new"
+  wait_for 15 served fruit.example /apple apple-
+  loop=$(pgrep -P "$controller" -f bin/loop)
+  ln -s /dev/full "$STATE_DIR/live/model.json.new"
+  cluster_is rules '.ingresses.items[0].spec.rules[0].host = "short.example"'
+  wait_for 15 served short.example /apple apple-
+  kill -KILL "$loop"
+  cluster_is rules
+  rm "$STATE_DIR/live/model.json.new"
+  wait_for 15 served fruit.example /apple apple-
+}
+
+@test "of two that are killed at nearly the same time, both are started again" {
+  start_api rules
+  copy_programs
+  sed -i 's/ look_seconds=10$/ look_seconds=1/' "$bin/ingress-controller"
+  start_controller DOORBELL=off
+  wait_for 30 older_than 5 # younger, it would be taken for a failed start
+  nginx=$(<"$STATE_DIR/run/nginx.pid") lead=$(pgrep -P "$controller" -f bin/lead)
+  kill -KILL "$nginx"
+  sleep 0.001
+  kill -KILL "$lead"
+  wait_for 10 pgrep -P "$controller" -f bin/lead
+  wait_for 10 is_alive
+}
+
 @test "a loop that was killed is started again" {
   start_api rules
   start_controller

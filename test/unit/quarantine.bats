@@ -66,6 +66,14 @@ NGINX
   assert_contains "$output" 'Cannot allocate memory'
 }
 
+@test "quarantine blames no Ingress when a program that renders is killed" {
+  mkdir "$dir/path"
+  printf '#!/bin/bash\n[[ ! -e %q ]] || kill -KILL $$\n: >%q\nexec %q "$@"\n' "$dir/second" "$dir/second" "$(command -v envsubst)" >"$dir/path/envsubst"
+  chmod +x "$dir/path/envsubst"
+  PATH=$dir/path:$PATH run "$bin/quarantine" < <(snapshot rules)
+  refute_contains "$output" demo/
+}
+
 # From here on, `nginx -t` does this if the configuration has TEXT.
 nginx_fails_for() { # TEXT COMMANDS
   mkdir -p "$dir/path"

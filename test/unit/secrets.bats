@@ -212,6 +212,40 @@ ROWS
   wait_for 20 shows_certificate next a.example
 }
 
+@test "the keys of a Secret that serves nothing are pruned, too, without any reload" {
+  add_pair demo/one a.example
+  add_pair shop/two a.example
+  ingresses_are <<'ROWS'
+    demo/one {tls: [{hosts: ["a.example"], secretName: "one"}]}
+    shop/two {tls: [{hosts: ["a.example"], secretName: "two"}]}
+ROWS
+  look_often
+  start_controller CLIENT_HEADER_TIMEOUT=1
+  wait_for 15 has_keys 2
+  wait_for 15 nothing_to_prune
+  reloads=$(metric reloads_total)
+  for _ in 1 2; do
+    before=$(echo "$STATE_DIR"/keys/*-*.pem)
+    add_pair shop/two a.example
+    wait_for 20 has_other_keys "$before"
+  done
+  wait_for 20 has_keys 2
+  assert_equal "$reloads" "$(metric reloads_total)"
+}
+
+nothing_to_prune() {
+  [[ -e $STATE_DIR/keys/unused && ! -s $STATE_DIR/keys/unused ]]
+}
+
+has_keys() { # NUMBER
+  local keys=("$STATE_DIR"/keys/*-*.pem)
+  ((${#keys[@]} == $1))
+}
+
+has_other_keys() { # FILES
+  [[ $(echo "$STATE_DIR"/keys/*-*.pem) != "$1" ]]
+}
+
 # --- private keys
 
 # Whether a word of the private key is in the file; its lines are base64.
