@@ -60,15 +60,24 @@ def more_locations:
   | ([.["auth-url", "mirror-target"] | values] | length)
     + ([.["custom-http-errors"] // empty | "", scan("401|403|405|429|500|503")] | unique | length);
 
-# input:  digest of an Ingress with annotations
-# output: what these add to each of its paths. A path takes nginx some 15 kB of memory; a session cookie adds 33 kB, and
-#         TLS 26
-def more_for_each_path:
-  (if .options.set.affinity then 1 else 0 end)
-  + (if .options.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then 1 else 0 end);
-
 # input: the name of an annotation / output: whether it is a list of networks (network-lists.jq)
 def is_network_list: endswith("-source-range") or . == "limit-allowlist";
+
+# input:  digest of an Ingress with annotations
+# output: how many characters they may add to nginx.conf for each path (not what is there once); each of
+#         auth-response-headers adds a directive
+def text_for_each_path:
+  .options.set
+  | ([to_entries[] | select(.key | is_network_list or IN("server-alias", "cors-allow-origin") | not).value | tojson | length] | add // 0)
+    + 100 * (.["auth-response-headers"] // [] | length);
+
+# input:  digest of an Ingress with annotations
+# output: what these add to each of its paths. A path takes nginx some 15 kB of memory; a session cookie adds 33 kB, and
+#         TLS 26. And nginx.conf must not grow without end.
+def more_for_each_path:
+  (if .options.set.affinity then 1 else 0 end)
+  + (if .options.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then 1 else 0 end)
+  + (text_for_each_path / 500 | floor);
 
 # input:  digest of an Ingress with annotations
 # output: {"name of a limit": {"what": how much of it}} of what nginx has once for all that ask for the same: a list of

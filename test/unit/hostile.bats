@@ -524,6 +524,14 @@ answers_at() { # HOST
   assert_contains "$(problems)" 'MoreProblems: null: and 40 more problems in namespace a'
 }
 
+@test "annotations with much text for each of many paths are beyond a limit, as nginx.conf would have no end" {
+  model rules '(.ingresses.items[0] | .metadata.annotations = {"nginx.ingress.kubernetes.io/permanent-redirect": "https://a.example/\("a" * 990)"} | .metadata.namespace = "evil"
+      | .spec.rules |= [.[0] | .host = "evil.example" | .http.paths |= [.[0] | .path = "/\(range(4900))"]]) as $large
+    | .ingresses.items += [$large | .metadata.name = "large", (.metadata.name = "small" | .spec.rules[0].http.paths |= .[:50])]' >"$dir/model.json"
+  assert_contains "$(problems)" 'LimitExceeded: evil/large: it is not served: with it, the Ingresses of its namespace would have 14700 paths, and the limit is 10000'
+  refute_contains "$(problems)" 'LimitExceeded: evil/small'
+}
+
 @test "spaces in a password of a Secret and in the middle of annotations cost little, whatever their number" {
   timeout 5 jq -n -e -L "$bin/lib" 'include "passwords"; {data: {alice: (" " * 98000 + "x" | @base64)}} | passwords("auth-map").reason == "PasswordsRefused"'
   timeout 5 jq -n -e -L "$bin/lib" --arg policy compatible 'include "annotations"; all(range(500); ("x" + " " * 4094 + "x " | trimmed | length) == 4096)'

@@ -55,6 +55,7 @@ def variables_read: .["upstream-hash-by"] // "" | [ascii_downcase | scan("(?:htt
 # Names of upstreams do not differ by upper and lower case, so all but small letters are written as their numbers.
 def claims($context):
   [$context.options[] | variables_read] as $read
+  | [$context.options[] | wanted | if .hash then .name = (.hash | gsub("(?<sign>[^a-z0-9_])"; "-\(.sign | explode[0])-")) else . end] as $all_wanted
   | first_names($read; most_read) as $possible
   | def is_too_much:
       .upstream and .options
@@ -70,11 +71,11 @@ def claims($context):
       | (if $set["service-upstream"] and $ENV.ENDPOINT_CIDRS == "" then service_address($context.services)
          else null
          end) as $address
-      | ($set | wanted) as $wanted
+      | $all_wanted[.options - 1] as $wanted
       | if $address then .upstream += ".address" | .balance = {$address}
         elif $wanted.hash then
-          .upstream += ".hash-\($wanted.hash | gsub("(?<sign>[^a-z0-9_])"; "-\(.sign | explode[0])-"))\(if $wanted.subset then ".subset-\($wanted.subset)" else "" end)"
-          | .balance = $wanted
+          .upstream += ".hash-\($wanted.name)\(if $wanted.subset then ".subset-\($wanted.subset)" else "" end)"
+          | .balance = ($wanted | del(.name))
         elif $wanted.method then .upstream += ".least-conn" | .balance = $wanted
         elif $wanted then .upstream += ".tries-\($wanted.tries)" | .balance = $wanted
         else .

@@ -134,18 +134,29 @@ def error_maps:
      "  }",
      "  proxy_set_header X-\(.[0]) $told_\(.[1]);");
 
+# input:  {annotation: value}
+# output: what its locations need of its codes: own, those that may be nginx's own; others and without_401, texts with
+#         those. (Thousands of locations may have the same annotations, and 198 codes: so this is done once.)
+def error_codes:
+  def text: map(tostring) | join(" ");
+  codes
+  | {own: map(select(IN(before_pods))), others: (map(select(IN(before_pods) | not)) | text), without_401: (. - [401] | text)};
+
+# input: what error_codes says, or null / output: whether there are any
+def are_some: . != null and (.own != [] or .others != "");
+
 # input: model / output: the same with default backends where they answer
 def model:
   ready as $ready
-  | .options |= map(if .["custom-http-errors"] then .other_errors = other_errors else . end)
+  | .options |= map(if .["custom-http-errors"] then .other_errors = other_errors | .error_codes = error_codes else . end)
   | .options as $options
   | .servers |= map(
       .locations |= map(if .fallback then with_fallback($ready) else . end)
       | .error_lines = [
           [ .locations[] | select(.upstream and .fallback)
-            | {backend: .fallback.upstream, codes: (annotations($options) | codes)} | select(.codes != []) ]
+            | {backend: .fallback.upstream, codes: annotations($options).error_codes} | select(.codes | are_some) | .codes |= .own ]
           | group_by(.backend)[]
-          | (map(.codes) | add) as $all
+          | (map(.codes) | unique | add) as $all
           | {backend: .[0].backend, codes: [before_pods | select(IN($all[]))]}
           | error_locations ]
       | .lines += .error_lines)
@@ -156,7 +167,7 @@ def model:
 # Its error_page lines replace those of the http block (so that for auth-signin is repeated).
 def location:
   .set as $set
-  | ($set | codes) as $codes
+  | $set.error_codes as $codes
   | (if $set["auth-signin"] then "error_page 401 $sign_in; " else "" end) as $sign_in
   | (if $set["disable-proxy-intercept-errors"] then "" else "\(kind)_intercept_errors on; " end) as $intercept
   | if .fallback then
@@ -165,14 +176,15 @@ def location:
          service: (.fallback.service | split("/")[1] // ""), port: "\(.fallback.port // "")"} as $told
       | .fallback.upstream as $backend
       | (select(.falls_back) | "set $x_code 503; "),
-        (select(.falls_back or $codes != []) | told as $word | "set $its_\($word) \($told[$word] | string); "),
-        (select($codes != [])
+        (select(.falls_back or ($codes | are_some)) | told as $word | "set $its_\($word) \($told[$word] | string); "),
+        (select($codes | are_some)
          | "recursive_error_pages on; ", $intercept, $sign_in,
-           ($codes[] | "error_page \(.) = @errors.\(if IN(before_pods) then "${own_\(.)}" else "" end)\($backend); "),
+           ($codes.others | select(. != "") | "error_page \(.) = @errors.\($backend); "),
+           ($codes.own[] | "error_page \(.) = @errors.${own_\(.)}\($backend); "),
            $set.other_errors)
-    elif $codes - [401] == [] or $intercept == "" or ($set | has("default-backend")) then empty
+    elif ($codes.without_401 // "") == "" or $intercept == "" or ($set | has("default-backend")) then empty
     else
       $intercept, $sign_in,
-      "error_page \($codes - [401] | map(tostring) | join(" ")) =404 /nginx-says/$upstream_name; ",
+      "error_page \($codes.without_401) =404 /nginx-says/$upstream_name; ",
       $set.other_errors
     end;

@@ -222,6 +222,12 @@ def claims($context; answer; has_pods):
        $context.slices | by_address($context.services)
      else {}
      end) as $pods
+  # Many claims have the same annotations, so what is wrong with them is found out once.
+  | ([ .[] | select(.options and .upstream) | select(annotations($context.options)["auth-response-headers"])
+       | {of: own_namespace, options, protocol} ] | unique
+     | map({(tojson): first((. as {$of, $options, $protocol}
+         | $context.options[$options - 1] | wrong_headers($first_named[$of]; $protocol)), null)})
+     | add // {}) as $wrong_headers
   | map(
       annotations($context.options) as $set
       | ($set | asking) as $asking
@@ -229,7 +235,7 @@ def claims($context; answer; has_pods):
         elif $set["auth-url"] == null then closed("\($asking[0]) needs auth-url, which says who is asked")
         else
           . as $claim
-          | ([$set | wrong_headers($first_named[$claim.ingress | namespace]; $claim.protocol)] | first) as $wrong
+          | (if $set["auth-response-headers"] then $wrong_headers[{of: own_namespace, options, protocol} | tojson] else null end) as $wrong
           | (if $wrong then {} else $set["auth-url"] | target($claim; $context; $addresses; $pods; $hosts; answer) end) as $target
           | if $wrong then closed($wrong)
             elif $target.wrong then closed($target.wrong) | .status = 500
@@ -509,7 +515,13 @@ def asked_headers:
 
 # input: model / output: the same with all of that
 def model:
-  . as {$options}
+  .options |= map(
+    if .["auth-response-headers"] then
+      .from_service = (.["auth-response-headers"] | map(as_variable) | unique
+        | map("auth_request_set $service_says_\(.) $upstream_http_\(.); ") | add)
+    else .
+    end)
+  | . as {$options}
   | ready as $upstreams
   | ([.servers[] | {(.host): (.locations | by_path)}] | add // {}) as $locations
   | any(.servers[].locations[]; .client and .upstream) as $verifies
@@ -540,7 +552,6 @@ def location:
     (select(.set | keeps) | "set $asks_for \("\(.pathType) \(.path | @uri)" | string); "),
     "set $auth_always \(if .set["auth-always-set-cookie"] then "1" else "\"\"" end); ",
     "auth_request \(asked_at); auth_request_set $auth_status $upstream_status; auth_request_set $auth_cookies $upstream_http_set_cookie; ",
-    ([.set["auth-response-headers"][]? | as_variable] | unique[]
-     | "auth_request_set $service_says_\(.) $upstream_http_\(.); ")
+    (.set.from_service // empty)
   else empty
   end;
