@@ -12,6 +12,7 @@ prepare_loop() {
   set +m # what the loop starts belongs to the loop's process group
   mkdir -p "$STATE_DIR/run" "$admin"
   rm -rf "$next/lists" "$STATE_DIR"/scratch/quarantine.* # of a loop that was killed
+  again=yes # the loop before may have been killed within apply
   make_room_for_prepared
   half_of_memory=$(find_half_of_memory)
   exec {bell}<>"$STATE_DIR/run/bell"
@@ -228,6 +229,5 @@ metric() { # counter|gauge NAME HELP VALUE [LABELS]
 # pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
 admin=$STATE_DIR/admin bell='' hash='' last_good_pass=0 pass_began=0 now=0 pause=1 rest=0 back_off=0
 passes=0 failed_passes=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 owed_until=0
-again=yes # as the loop before may have been killed within apply
-failed_reloads=0 prune_at='' pruned='' served=''
+failed_reloads=0 prune_at='' pruned='' again='' served=''
 reload_cost=5 # seconds, as in lib/accounts.jq
