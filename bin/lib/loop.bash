@@ -9,10 +9,10 @@ source "$bin/lib/prepared.bash" # prepare_steps, make_room_for_prepared
 step_cpu_seconds=60
 
 prepare_loop() {
-  set +m # what the loop starts belongs to the loop's process group
+  again=yes # the loop before may have been killed within apply
+  set +m    # what the loop starts belongs to the loop's process group
   mkdir -p "$STATE_DIR/run" "$admin"
   rm -rf "$next/lists" "$STATE_DIR"/scratch/quarantine.* # of a loop that was killed
-  again=yes # the loop before may have been killed within apply
   make_room_for_prepared
   half_of_memory=$(find_half_of_memory)
   exec {bell}<>"$STATE_DIR/run/bell"
