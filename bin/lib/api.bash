@@ -281,7 +281,7 @@ tell_results() {
 # Reads the first 16 KiB of an answer. Sets status_line to its first line ("" if it has no whole header), body to what
 # follows the header, and is_all to yes if the answer ends there.
 read_beginning() { # [CONNECTION]
-  local text='' LC_ALL=C
+  local text=''
   proxy=$1 status_line='' body='' is_all=''
   [[ -n $proxy ]] || return 0
   IFS= read -r -N 16384 text <&"$proxy" || is_all=yes # it may have been reset

@@ -63,21 +63,27 @@ def more_locations:
 # input: the name of an annotation / output: whether it is a list of networks (network-lists.jq)
 def is_network_list: endswith("-source-range") or . == "limit-allowlist";
 
-# input:  digest of an Ingress with annotations
-# output: how many characters they may add to nginx.conf for each path (not what is there once); each of
+# input:  digest of an Ingress
+# output: how many characters its annotations may add to nginx.conf for each path (not what is there once); each of
 #         auth-response-headers adds a directive
 def text_for_each_path:
-  .options.set
+  .options.set // {}
   | ([to_entries[] | select(.key | is_network_list or IN("server-alias", "cors-allow-origin") | not).value | tojson | length] | add // 0)
     + 100 * (.["auth-response-headers"] // [] | length);
 
 # input:  digest of an Ingress with annotations
 # output: what these add to each of its paths. A path takes nginx some 15 kB of memory; a session cookie adds 33 kB, and
-#         TLS 26. And nginx.conf must not grow without end.
+#         TLS 26
 def more_for_each_path:
   (if .options.set.affinity then 1 else 0 end)
-  + (if .options.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then 1 else 0 end)
-  + (text_for_each_path / 500 | floor);
+  + (if .options.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then 1 else 0 end);
+
+# input:  digest of an Ingress
+# output: how many characters of nginx.conf its paths come to, at most: each has two locations, and may be in each four
+#         times. STATE_DIR has to hold several of such files.
+def characters:
+  [.claims[] | select(.pathType != "Default").path | length] as $lengths
+  | 8 * ($lengths | add // 0) + ($lengths | length) * (300 + 2 * text_for_each_path);
 
 # input:  digest of an Ingress with annotations
 # output: {"name of a limit": {"what": how much of it}} of what nginx has once for all that ask for the same: a list of
@@ -106,6 +112,7 @@ def size:
       paths: (total(.[].claims | length) - ($hosts | length)
         + total($annotated[] | more_locations * number_of_hosts + more_for_each_path * ([.claims[] | select(.service)] | length))
         + total($dates[])),
+      characters: total(.[] | characters),
       networks: (total($lists[]) + total($annotated[].options.set | to_entries[] | select(.key | is_network_list | not).value | arrays | length)),
       tls_hosts: total(.[] | select(.tls != [])
         | number_of_hosts as $own
@@ -131,7 +138,7 @@ def beyond_limits($limits):
     | .problem = null
     | if $limit then
         .problem = {ingress: $ingress.ingress, reason: "LimitExceeded",
-          message: "it is not served: with it, the Ingresses of its namespace would have \($sum[$limit]) \($limit | gsub("tls_hosts"; "hosts in spec.tls") | gsub("networks"; "networks and other entries in lists of annotations")), and the limit is \($limits["namespace_\($limit)"])"}
+          message: "it is not served: with it, the Ingresses of its namespace would have \($sum[$limit]) \($limit | gsub("tls_hosts"; "hosts in spec.tls") | gsub("networks"; "networks and other entries in lists of annotations") | gsub("characters"; "characters of paths and annotations in nginx.conf")), and the limit is \($limits["namespace_\($limit)"])"}
       else .used = $sum | .seen.networks += $shared.networks | .seen.paths += $shared.paths
       end;
     select(.problem) | {problem, $ingress});

@@ -130,7 +130,10 @@ end_quarantine() {
 
 tell_success() {
   printf -v last_good_pass '%(%s)T' -1
-  [[ -z ${failures[pass]-} ]] || log 'the pass succeeds again'
+  if [[ -n ${failures[pass]-} ]]; then
+    log 'the pass succeeds again'
+    prune_at=${prune_at:-$now} # until now, the live snapshot still named keys of before
+  fi
   failures[pass]='' failed_in_a_row=0 back_off=0 pause=$POLL_SECONDS again=''
   keep_accounts
   take_time

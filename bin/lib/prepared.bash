@@ -78,8 +78,8 @@ feed() { # NAME <INPUT
   [[ ! -s $waiting/$1.errors ]] || cat "$waiting/$1.errors" >&2
   read -r status <"$waiting/$1.status" || log "what was prepared for $1.jq ended without a status"
   [[ $status != 152 ]] || log "$1.jq took more than $step_cpu_seconds s of CPU time"
-  ((copied == 0)) || return "$copied"                     # the disk is full
-  [[ $status != 0 || $fed == @(0|143) ]] || return "$fed" # jq may not have got all of it (143: it did not want it)
+  ((copied == 0)) || return "$copied"                         # the disk is full
+  [[ $status != 0 || $fed == @(0|141|143) ]] || return "$fed" # jq may not have got all of it (141 and 143: it did not want it)
   return "${status:-1}"
 }
 

@@ -40,11 +40,11 @@ load words
 
 @test "upstream-vhost may have the names of the Service, its namespace and port, the Ingress and the host, and no other variable" {
   ingress mine one.example / red 'upstream-vhost=${service_name}.$namespace.svc.cluster.local:${service_port}'
-  ingress other two.example / red:443 'upstream-vhost=$ingress_name-${host}' backend-protocol=HTTPS
+  ingress other two.example / red:443 'upstream-vhost=${host}-$host$ingress_name' backend-protocol=HTTPS
   ingress wrong three.example / red 'upstream-vhost=$http_x_evil'
   ingress longer four.example / red 'upstream-vhost=$hostname'
   serve
-  assert_equal 'red.e2e.svc.cluster.local:80 other-two.example three.example four.example' \
+  assert_equal 'red.e2e.svc.cluster.local:80 two.example-two.exampleother three.example four.example' \
     "$(for host in one two three four; do pod_gets .host $host.example / -H 'X-Evil: evil'; done | xargs)"
   assert_equal 2 "$(problems | grep -c ^AnnotationRefused)"
 }

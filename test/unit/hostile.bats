@@ -528,7 +528,7 @@ answers_at() { # HOST
   model rules '(.ingresses.items[0] | .metadata.annotations = {"nginx.ingress.kubernetes.io/permanent-redirect": "https://a.example/\("a" * 990)"} | .metadata.namespace = "evil"
       | .spec.rules |= [.[0] | .host = "evil.example" | .http.paths |= [.[0] | .path = "/\(range(4900))"]]) as $large
     | .ingresses.items += [$large | .metadata.name = "large", (.metadata.name = "small" | .spec.rules[0].http.paths |= .[:50])]' >"$dir/model.json"
-  assert_contains "$(problems)" 'LimitExceeded: evil/large: it is not served: with it, the Ingresses of its namespace would have 14700 paths, and the limit is 10000'
+  assert_contains "$(problems)" 'LimitExceeded: evil/large: it is not served: with it, the Ingresses of its namespace would have 11555120 characters of paths and annotations in nginx.conf, and the limit is 10000000'
   refute_contains "$(problems)" 'LimitExceeded: evil/small'
 }
 

@@ -66,15 +66,6 @@ NGINX
   assert_contains "$output" 'Cannot allocate memory'
 }
 
-@test "an Ingress that would make nginx.conf too large is named, and a configuration that is too large is not even written" {
-  sed -i 's/32000000/100000/' "$bin/render"
-  large='.ingresses.items += [.ingresses.items[0] | .metadata.name = "large" | .metadata.creationTimestamp = "2027-01-01T00:00:00Z"
-    | .spec.rules[0] |= (.host = "large.example" | .http.paths = [.http.paths[0] | .path = "/\(range(600))"])]'
-  run "$bin/render" < <(model rules "$large")
-  assert_equal 10 "$status"
-  "$bin/quarantine" < <(snapshot rules "$large") | assert_json 'map_values(.message | gsub("[0-9]+"; "N"))' '{"demo/large":"nginx.conf would have N bytes, of at most N"}'
-}
-
 @test "quarantine blames no Ingress when a program that renders is killed" {
   mkdir "$dir/path"
   printf '#!/bin/bash\n[[ ! -e %q ]] || kill -KILL $$\n: >%q\nexec %q "$@"\n' "$dir/second" "$dir/second" "$(command -v envsubst)" >"$dir/path/envsubst"

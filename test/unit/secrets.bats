@@ -245,6 +245,29 @@ has_keys() { # NUMBER
 has_other_keys() { # FILES
   [[ $(echo "$STATE_DIR"/keys/*-*.pem) != "$1" ]]
 }
+@test "while passes fail, the keys that the next one wants are not pruned" {
+  add_pair demo/one a.example
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "one"}]}'
+  look_often
+  start_controller CLIENT_HEADER_TIMEOUT=1
+  wait_for 15 has_keys 1
+  wait_for 15 nothing_to_prune
+  ln -s /dev/full "$STATE_DIR/live/model.json.new"
+  before=$(echo "$STATE_DIR"/keys/*-*.pem)
+  add_pair demo/one a.example
+  wait_for 20 has_keys 2
+  edition=$(<"$STATE_DIR/keys/edition")
+  reads=$(grep -c 'GET /api/v1/secrets' "$dir/api.access")
+  wait_for 20 was_read_since "$((reads + 4))" # time enough to prune
+  assert_equal "$edition" "$(<"$STATE_DIR/keys/edition")"
+  rm "$STATE_DIR/live/model.json.new"
+  wait_for 20 has_keys 1
+  refute_contains "$before" "$(echo "$STATE_DIR"/keys/*-*.pem)"
+}
+
+was_read_since() { # TIMES
+  (($(grep -c 'GET /api/v1/secrets' "$dir/api.access") >= $1))
+}
 
 # --- private keys
 

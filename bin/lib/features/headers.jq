@@ -32,8 +32,9 @@ def vhost:
     "$namespace": (.service | split("/")[0]),
     "$ingress_name": (.ingress | split("/")[1])
   } as $constants
-  | [.set["upstream-vhost"] | match("\\$[a-z_]+|\\$[{][a-z_]+[}]|[^$]+"; "g").string | gsub("[{}]"; "") | $constants[.] // .]
-  | add | string_with_variables;
+  | [ .set["upstream-vhost"] | match("\\$[a-z_]+|\\$[{][a-z_]+[}]|[^$]+"; "g").string | gsub("[{}]"; "")
+      | if . == "$host" then "${host}" else $constants[.] // . | harmless end ]
+  | "\"\(add)\"";
 
 # input:  a location
 # output: the directives that set the variables. $1 to $9 are the groups of a path that is a regular expression; else,
