@@ -34,6 +34,6 @@ def each_item($kind; digest):
       | if type == "object" and (.metadata.name | type) == "string" then
           . as $object
           | try digest catch ($object | key | unreadable($kind; "a field has the wrong type"))
-        else error("an item of the list is not an \($kind)")
+        else error("an item of the list is not of the kind \($kind)")
         end
     end;

@@ -245,6 +245,7 @@ has_keys() { # NUMBER
 has_other_keys() { # FILES
   [[ $(echo "$STATE_DIR"/keys/*-*.pem) != "$1" ]]
 }
+
 @test "while passes fail, the keys that the next one wants are not pruned" {
   add_pair demo/one a.example
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "one"}]}'

@@ -39,9 +39,10 @@ def body_problem($set):
   | annotation_refused(
       "requests are mirrored without their bodies: proxy-body-size is 0 or more than 8m, and that much of a body is not held here");
 
-# input: an answered claim / output: the same with its target in .mirror, or with a problem beside it
-def with_mirror($set; $context; $targets; answer; has_pods):
-  $targets[$set["mirror-target"]] as $targets
+# input: an answered claim / output: the same with its target in .mirror, or with a problem beside it; $all_targets:
+# {mirror-target: [what target says of it]}
+def with_mirror($set; $context; $all_targets; answer; has_pods):
+  $all_targets[$set["mirror-target"]] as $targets
   | ([own_namespace] + $context.shared) as $namespaces
   | if $targets == [] or ($targets[0].service | split("/")[0] | IN($namespaces[]) | not) then
       ., not_mirrored("AnnotationRefused";
@@ -69,10 +70,10 @@ def with_mirror($set; $context; $targets; answer; has_pods):
 # input: [answered claim] / output: the same with what is mirrored in .mirror
 def claims($context; answer; has_pods):
   ($context.services | service_addresses) as $addresses
-  | ([$context.options[]["mirror-target"] | values] | unique | map({(.): [target($addresses)]}) | add) as $targets
+  | ([$context.options[]["mirror-target"] | values] | unique | map({(.): [target($addresses)]}) | add) as $all_targets # many claims have the same
   | [ .[]
     | annotations($context.options) as $set
-    | if .upstream and $set["mirror-target"] then with_mirror($set; $context; $targets; answer; has_pods)
+    | if .upstream and $set["mirror-target"] then with_mirror($set; $context; $all_targets; answer; has_pods)
       else .
       end ];
 
