@@ -3,8 +3,8 @@
 # input:  the model that route.jq describes; {} (no servers) while nothing is known yet
 # output: lines of text for the http block of nginx.conf
 # $ENV:   HTTP_PORT, HTTPS_PORT, PROXY_PROTOCOL, STATE_DIR
-# Variables of nginx, such as $nginx_says, are from the templates (answers, proxying and headers.conf.template);
-# $of_scheme is from features/proxy-ssl.jq.
+# In a text, jq replaces \(...) only: $nginx_says and its like are nginx's variables, from the templates (answers,
+# proxying and headers.conf.template); $of_scheme is from features/proxy-ssl.jq.
 #
 # At a first reading, skip certificates, and what features add (`with_features`): the fields `lines`, `head`,
 # `directives`, `target`, `rewrite`, `tls_target` and `tls_name`.
@@ -13,7 +13,7 @@ include "features"; # with_features
 include "feature-files";
 include "server-blocks"; # merged, blocks_against_redirects
 include "certificate-maps"; # certificate_maps, certificate_directives
-include "quoting"; # string, harmless, certificate_name
+include "quoting"; # in_quotes, harmless, certificate_name
 
 # input: an upstream / output: its block
 #
@@ -22,8 +22,8 @@ include "quoting"; # string, harmless, certificate_name
 # for 1,000 upstreams. keepalive_timeout: many servers close an idle connection after 5 s,
 # perhaps just when a request is on its way, so nginx must close it first.
 def upstream_block:
-  "  upstream \(.name | string) {",
-  (.endpoints[] | "    server \(string) max_fails=0;"),
+  "  upstream \(.name | in_quotes) {",
+  (.endpoints[] | "    server \(in_quotes) max_fails=0;"),
   .lines[]?,
   "    keepalive 64;",
   "    keepalive_timeout 4s;",
@@ -32,7 +32,7 @@ def upstream_block:
 
 # input: a location with an upstream / output: the name for which its pods have a certificate; as a rule, the Service's
 def service_name:
-  .tls_target // (.tls_name | values | string) // (.upstream | certificate_name);
+  .tls_target // (.tls_name | values | in_quotes) // (.upstream | certificate_name);
 
 # input:  a location with an upstream
 # output: the directives that pass a request on, by the protocol that the pods speak
@@ -58,7 +58,7 @@ def sentence: "\(message_for_clients | split("\"") | join("'")): path \(.path) o
 
 # input: a location / output: the directives that answer
 def answer:
-  if .ingress then "set $ingress \(.ingress | string); " else "" end
+  if .ingress then "set $ingress \(.ingress | in_quotes); " else "" end
   + (.directives // "")
   + if .redirect then "if ($client_scheme = http) { return 308 https://$host$moved_uri; } " else "" end
   + if .upstream then (.rewrite // "") + pass_on
@@ -73,11 +73,11 @@ def answer:
 def location_blocks($exact):
   "{ \(answer) }" as $block
   | if .head then "    location \(.head) \($block)" # of a feature
-    elif .pathType == "Exact" then "    location = \(.path | string) \($block)"
+    elif .pathType == "Exact" then "    location = \(.path | in_quotes) \($block)"
     elif .path == "/" then "    location / \($block)" # Prefix "/" and Default
     else
-      (if $exact[.path] then empty else "    location = \(.path | string) \($block)" end),
-      "    location \(.path + "/" | string) \($block)"
+      (if $exact[.path] then empty else "    location = \(.path | in_quotes) \($block)" end),
+      "    location \(.path + "/" | in_quotes) \($block)"
     end;
 
 # input: a host / output: its name for nginx
@@ -87,7 +87,7 @@ def location_blocks($exact):
 def server_name($others):
   if . == "" then "_"
   elif $others or startswith("*.") then "\"~^\(harmless | gsub("[.]"; "[.]") | sub("^[*]"; "[^.]+"))$\""
-  else string
+  else in_quotes
   end;
 
 # input: a server / output: its block; $tls are the directives for TLS
@@ -107,7 +107,7 @@ def server_block($tls):
     "    if ($nginx_says) { return 400 $nginx_says; }",
     .lines[]?,
     (.locations[] | location_blocks($exact)),
-    (.locations | blocks_against_redirects($exact; answer)), # where only "/foo/" is served, nginx would redirect /foo to it
+    (.locations | blocks_against_redirects($exact; answer)), # nginx would redirect /foo to an Exact /foo/
     "  }",
     "";
 

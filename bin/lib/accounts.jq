@@ -1,4 +1,5 @@
-# What each namespace owes for its changes: for hold-back.jq and charges.jq. $now is a time in whole seconds.
+# What each namespace owes for its changes: for hold-back.jq, charges.jq, neighbours.jq and the loop. $now is a time in
+# whole seconds.
 #
 # Each change of a namespace that goes live costs it 5 s, which it owes from then on; time pays them off. While it owes
 # too much, its lines stay as they are live, except for one change every 5 s. So a namespace may change something every

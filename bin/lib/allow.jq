@@ -54,17 +54,17 @@ def is_port:
   type == "number" and . == floor and . >= 1 and . <= 65535;
 
 # input: hexadecimal digits and colons / output: whether they are an IPv6 address: eight groups, or fewer around one
-# "::" (RFC 4291, section 2.2)
-def is_whole_ipv6:
+# "::" (RFC 4291, section 2.2), of which there are $most
+def is_whole_ipv6($most):
   split("::")
   | (map(split(":")) | add) as $groups
   | all($groups[]; length >= 1 and length <= 4)
-    and (length == 1 and ($groups | length) == 8 or length == 2 and ($groups | length) <= 6);
+    and (length == 1 and ($groups | length) == 8 or length == 2 and ($groups | length) <= $most);
 
 # input: any value / output: whether it is an IP address as an EndpointSlice may hold one
 def is_ipv4: # four numbers up to 255
   type == "string" and test("\\A((25[0-5]|2[0-4][0-9]|[01]?[0-9]{1,2})([.]|\\z)){4}(?<![.])\\z");
-def is_ipv6: type == "string" and test("\\A[0-9a-fA-F:]{2,39}\\z") and is_whole_ipv6;
+def is_ipv6: type == "string" and test("\\A[0-9a-fA-F:]{2,39}\\z") and is_whole_ipv6(6); # nginx takes no seven
 
 # input: text / output: it with "?" for what a terminal might obey
 def printable: [explode[] | if . < 32 or . > 126 then 63 else . end] | implode;

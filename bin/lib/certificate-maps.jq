@@ -2,7 +2,7 @@
 #
 # A host may have two, one for each algorithm, and a client may understand one and not the other. So there are up to two
 # maps; a host with one certificate has it in both, as nginx needs a file for each.
-include "quoting"; # string
+include "quoting"; # in_quotes
 
 # input: [{host, files}] / output: 1, and 2 if some host has two files
 def numbers:
@@ -11,14 +11,14 @@ def numbers:
 # input:  a host
 # output: the same for a map: it may have the name of a parameter of "map". A backslash says that it is none; two, as
 #         nginx reads two in quotes as one.
-def key: if IN("default", "hostnames", "include", "volatile") then "\"\\\\\(.)\"" else string end;
+def key: if IN("default", "hostnames", "include", "volatile") then "\"\\\\\(.)\"" else in_quotes end;
 
 # input: [{host, files}] / output: the maps; $default is the file for all other names
 def certificate_maps($default):
   numbers as $number
-  | def entry: "    \(.host | key) \(.files[$number - 1] // .files[0] | string);";
+  | def entry: "    \(.host | key) \(.files[$number - 1] // .files[0] | in_quotes);";
     "  map $wildcard_name $wildcard_certificate_\($number) {",
-    "    default \($default | string);",
+    "    default \($default | in_quotes);",
     (.[] | select(.host | startswith("*")) | entry),
     "  }",
     "  map $ssl_server_name $certificate_\($number) {",

@@ -42,7 +42,7 @@ include "allow"; # only_hosts, is_acme_challenge, is_name, path_refusal, quoted
 # output: why a part of an Ingress is not served as it says
 def problem($reason; $message): {problem: {$reason, $message}};
 
-# output: the part of a claim that we answer with an error ourselves
+# output: the part of a claim that nginx answers with an error
 def error_answer($status; $reason; $message): {$status, $reason, $message};
 
 # input:  an IngressBackend, or null
@@ -72,7 +72,7 @@ def expression_and_type:
 #         whether the Ingress has the same path with a slash at its end, too
 #
 # To a Prefix, that slash means nothing: /a/ becomes /a. But if an Ingress has both, /a/ serves all that is below, and
-# /a only itself: it becomes Exact.
+# /a becomes Exact: it serves only itself.
 def path_and_type($expressions; $also_with_slash):
   (.path // "" | if . == "" then "/" else . end) as $path
   | if $expressions and .pathType != "Exact" then $path | expression_and_type
@@ -124,10 +124,13 @@ def default_claims($hosts; $redirected; $closed):
       else ($host | redirection($redirected)) + ($defaultBackend | backend($namespace; $closed))
       end;
 
-# input: an Ingress / output: its digest
+# input: an Ingress / output: whether some of its paths can only be regular expressions
+def has_expressions: any(.spec.rules[]?.http.paths[]? | select(.pathType != "Exact").path | strings; path_refusal);
+
+# input: an Ingress / output: its digest. (A canary's paths are what those of its main Ingress are, see canary.jq.)
 def digest($defaults; $limits):
   asked($policy; $defaults) as $asked
-  | ($asked | asks_for_expressions) as $expressions
+  | (($asked | asks_for_expressions) or $asked.set.canary and has_expressions) as $expressions
   | within_limits($limits | if $expressions then for_expressions else . end)
   | (if $asked.closed then {} else redirected_hosts($asked.set; $ssl_redirect) end) as $redirected
   | rule_hosts as $hosts

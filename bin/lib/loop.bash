@@ -183,7 +183,7 @@ prune_keys() {
   local edition=''
   { read -r edition <"$STATE_DIR/keys/edition"; } 2>/dev/null || true # nobody has looked for Secrets yet
   [[ $edition == "$pruned" ]] || pruned=$edition prune_at=${prune_at:-$((now + 2))}
-  [[ -n $prune_at ]] && ((now >= prune_at)) || return 0
+  [[ -n $prune_at ]] && ((now >= prune_at && failed_in_a_row == 0)) || return 0  # what was read last may not be live yet
   ! compgen -G "$STATE_DIR/keys/*-*" >/dev/null || "$bin/prune-keys" || return 0 # and again in the next pass
   prune_at=''
   [[ ! -s $STATE_DIR/keys/unused ]] || prune_at=$(($(uptime) + CLIENT_HEADER_TIMEOUT))

@@ -46,7 +46,7 @@ def network:
       | "\($address | split(".") | map(tonumber) | masked($bits; 8) | map(tostring) | join("."))/\($bits)"
     else
       ($bits // "128" | tonumber) as $bits
-      | $address | select(is_whole_ipv6) | groups
+      | $address | select(is_whole_ipv6(7)) | groups
       | select(.[:6] != [0, 0, 0, 0, 0, 65535])
       | "\(masked($bits; 16) | map(to_hex) | join(":"))/\($bits)"
     end;

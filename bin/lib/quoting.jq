@@ -8,10 +8,10 @@ def harmless:
   if (tojson | utf8bytelength) == length + 2 and (contains("$") | not) then . else gsub("[^ !#%-\\[\\]-~]"; "?") end;
 
 # input: text / output: a quoted nginx string
-def string: "\"\(harmless)\"";
+def in_quotes: "\"\(harmless)\"";
 
 # input: the name of an upstream, SERVICE.NAMESPACE.PORT... / output: for which name its pods have a certificate
-def certificate_name: split(".")[:2] | join(".") + ".svc" | string;
+def certificate_name: split(".")[:2] | join(".") + ".svc" | in_quotes;
 
 # output: variables that annotations may use, by ingress-nginx's names, and those of nginx.conf that hold such a value
 def variables: {
@@ -23,7 +23,7 @@ def variables: {
 };
 
 # input: text / output: a quoted nginx string in which these variables count; any other "$" is "?"
-def string_with_variables:
+def in_quotes_with_variables:
   variables as $variables
   | [match("\\$[a-z_]*|[^$]+"; "g").string | if $variables[.] then "${\($variables[.])}" else harmless end]
   | "\"\(add // "")\"";

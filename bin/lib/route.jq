@@ -10,13 +10,13 @@
 # output: {
 #   ingresses: ["namespace/name" of each that is ours],
 #   servers: [{host, locations: [{path, pathType, ingress, service, port, upstream}               served by pods
-#                              | {path, pathType, ingress, status, reason, message}  an error of ours
+#                              | {path, pathType, ingress, status, reason, message}  nginx answers, with an error
 #                              | {path: "/", pathType: "Default", ingress: null}     nobody: a 404
 #                             ]}],
 #             with redirect: true if its HTTP clients are sent to HTTPS,
 #             with protocol: HTTPS, AUTO_HTTP (that of the client), GRPC or GRPCS if its pods do not speak HTTP,
 #             with options if its Ingress has annotations: the number, from 1, of its set of them in `options` below
-#             with others: [host], which this server is for, too, as nothing is served of them (shut.jq)
+#             with others: [host], of which nothing is served, so that they share this server (shut.jq)
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],
 #             with cut: how many of its endpoints are served, if it has more
 #   options: [{annotation: value}, ...], features: [those that give them]   (features.jq)
@@ -28,20 +28,18 @@
 # Default: what no path of the host matches; with nobody to serve it, it is a 404.
 #
 # What an Ingress asks for goes through four stages. The program is at the end of this file; in short, it is
-# [Ingresses | claims | answered($services)] | group_by(.host)[] | winners | location($ready)
+# [Ingresses | by_age[] | claims | answered($services)] | group_by(.host)[] | winners | location($ready)
 #
 #   claim     {ingress, host, path, pathType, service, port, ...}              an Ingress asks for this
-#   answered  {..., upstream} or {..., status, reason, message}    this Service answers, or we do; from here on, port is
-#             a number, and port_name what the Service calls it
+#   answered  {..., upstream} or {..., status, reason, message}    this Service answers, or nginx with an error; from
+#             here on, port is a number, and port_name what the Service calls it
 #   winner    an answered claim that counts for its host (ownership.jq), and has host, path and type to itself
-#   location  what the model shows of a winner; if its Service has no pod that serves, we answer
+#   location  what the model shows of a winner; if its Service has no pod that serves, nginx answers 503
 #
 # and at each stage it may become a problem: {ingress, reason, message}. Certificates are handled separately (tls.jq).
 #
-# At a first reading, skip the fields `alias`, `also`, `balance`, `cut`, `others`, `protections` and `share`; and, in
-# the program at the end, all about limits, features, owners, redirects and options, `counted`, `reachable` and
-# `served`: without limits, annotations and quarantined Ingresses, they hand on what they get. (`with_owners` makes
-# {host, owner, claims, problems} of the claims of each host, and `served` takes the claims out again.)
+# At a first reading, skip the fields `alias`, `also`, `balance`, `cut`, `others`, `protections` and `share`, and what
+# the program at the end marks (2).
 #
 # (The order of the includes is for jq 1.8.2: see "jq in short" in bin/README.md.)
 include "tls"; # problem, known_secrets, certificates, default_certificate, redirected_with_tls
@@ -71,11 +69,11 @@ def claims($set_numbers):
 
 # --- 2. answered
 
-# input: a claim / output: the same, answered by an error of ours
-def answered_by_us($status; $reason; $message): . + {$status, $reason, $message};
+# input: a claim / output: the same, answered by nginx with an error
+def answered_by_nginx($status; $reason; $message): . + {$status, $reason, $message};
 
-# input: a claim / output: the same with .upstream, which answers, or an error of ours. A Default without a backend gets
-#         neither, and becomes a 404.
+# input: a claim / output: the same with .upstream, which answers, or an error of nginx. A Default without a backend
+#         gets neither, and becomes a 404.
 #
 # The name of an upstream starts with what is most often different, the Service: nginx
 # compares names letter by letter, and would take half as long again to load 5,000 of them otherwise.
@@ -88,13 +86,13 @@ def answered($services):
     | $services[$key] as $service
     | (if $port | type == "number" then $service.ports.numbers["\($port)"] else $service.ports.names[$port] end) as $found
     | if $service == null then
-        answered_by_us(503; "ServiceNotFound"; "Service \($key) does not exist")
+        answered_by_nginx(503; "ServiceNotFound"; "Service \($key) does not exist")
       elif $service.external then
-        answered_by_us(503; "ExternalNameNotServed"; "Service \($key) is an ExternalName, which is not served: it could point anywhere")
+        answered_by_nginx(503; "ExternalNameNotServed"; "Service \($key) is an ExternalName, which is not served: it could point anywhere")
       elif $found == null or ($found.port | is_port | not) then
-        answered_by_us(503; "ServicePortNotFound"; "Service \($key) has no port \(shown($port))")
+        answered_by_nginx(503; "ServicePortNotFound"; "Service \($key) has no port \(shown($port))")
       elif $found.protocol then
-        answered_by_us(503; "ServicePortNotTCP"; "port \(shown($port)) of Service \($key) is not TCP")
+        answered_by_nginx(503; "ServicePortNotTCP"; "port \(shown($port)) of Service \($key) is not TCP")
       else
         .port = $found.port
         | .port_name = $found.name # for `upstreams`
@@ -138,10 +136,13 @@ def winners:
 # --- 4. location, and what else the model has
 
 # input: [digest of an EndpointSlice] of one Service / output: {"name of a port": [those that have it], ...}
+#
+# [{ports: {a: 1, b: 2}}, {ports: {a: 1}}] => {a: [both], b: [the first]}: `keys[]` gives several names, and `+=` adds
+# the slice under each.
 def by_port: reduce .[] as $slice ({}; .[$slice.ports // {} | keys[]] += [$slice]);
 
 # input:  [digest of an EndpointSlice] of one Service
-# output: ["address:port", ...] of the port of that name, at most $most + 1: by the one too many, `upstreams` sees that
+# output: ["address:port", ...] of the port of that name, at most one more than $most, from which `upstreams` sees that
 #         it has to cut
 #
 # The slice's port of the same name has the pods' port: a Service's targetPort may be a name that means another number
@@ -190,42 +191,61 @@ def location($ready):
   | if .status then del(.upstream, .protocol, .options) else . end
   | delpaths([["host"], ["port_name"], ["alias"], ["others"], ["created"], ["share"], ["protections"], ["balance"], ["also"]]); # twice as fast as del
 
-# --- all of it
+# input: [winner] / output: [a server for each host]; those with `others` come first (server-blocks.jq)
+def servers($ready):
+  group_by(.host)
+  | map((.[0] | {host} + if .others then {others} else {} end) + {locations: map(location($ready))})
+  | sort_by(.others | not);
+
+# --- the program. What is marked (2) is for level 2: without limits, annotations and quarantined Ingresses, it hands on
+# what it gets.
+
+# input: the snapshot's lines / output: {"namespace/name": the digest of that Service}
+def services: map(select(.service and (.slice | not)) | {(.service): .}) | add // {};
+
+# input: [digest of an EndpointSlice] / output: {"namespace/name of a Service": [those of it]}
+def slices: sort_by(.slice) | group_by(.service) | map({(.[0].service): .}) | add // {};
 
 # what the snapshot says
 [inputs]
 | if .[-1].whole then . else error("the snapshot is not whole") end
 | . as $lines
-| ([.[] | select(.terminating) | {(.terminating): true}] | add // {}) as $terminating
+| services as $services
+| [map(select(.slice)) | reachable] as $reachable # (2)
+| ($reachable | map(select(.slice)) | slices) as $slices
 | known_secrets as $secrets
-| ([.[] | select(.service and (.slice | not)) | {(.service): .}] | add // {}) as $services
-| [[.[] | select(.slice)] | reachable] as $reachable
-| ($reachable | map(select(.slice)) | sort_by(.slice) | group_by(.service) | map({(.[0].service): .}) | add // {}) as $slices
+| (map(select(.terminating) | {(.terminating): true}) | add // {}) as $terminating
+| (map(select(.ingress)) | by_age($terminating)) as $ours
 
-# the Ingresses that count: not what exceeds a limit, nor those that nginx rejects
+# which Ingresses count, and what their annotations are (2)
 | ($limits | limits) as $limits
-| ([.[] | select(.ingress)] | by_age($terminating)) as $ours
 | ($ours | counted($quarantine[0]; $limits)) as {$within_limits, $quarantined, $ingresses, $shut, problems: $not_counted}
 | ([$ingresses[].uses[]?] | unique) as $features
 | ([$within_limits[].options.set | values] | unique) as $options # those of quarantined ones tell what stays shut
 | ($options | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $set_numbers
-
-# the four stages; quarantined Ingresses stay in until each host's owner is known: then `served` drops them
-| ([ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
-     ($within_limits[] | claims($set_numbers) | answered($services)) ] | redirected_with_tls($ours; $limits)) as $before_features # 1. claim, 2. answered
 | {$features, $options, $secrets, $services, $slices, $ours, $shut, $quarantined,
-   shared: ($ENV.SHARED_NAMESPACES | split(","))} as $for_features
-| (($before_features | feature_claims($for_features; answered($services)) | map(.shut // .)) + $shut) as $answered
-| ($answered | map(select(.problem | not)) | with_owners($ours)) as $hosts # for each host
-| [$hosts | served($quarantined; $limits)[] | winners] as $decided # 3. winner
+   shared: ($ENV.SHARED_NAMESPACES | split(","))} as $context
+
+# 1. claim, 2. answered
+| [ {ingress: null, host: "", path: "/", pathType: "Default"}, # any host has a server, even if no rule asks for it
+    ($within_limits[] | claims($set_numbers) | answered($services)) ]
+| redirected_with_tls($ours; $limits) # (2)
+| (feature_claims($context; answered($services)) | map(.shut // .)) + $shut # (2)
+| . as $answered
+
+# 3. winner. (A host may belong to a quarantined Ingress: these stay in until with_owners has decided.)
+| map(select(.problem | not))
+| with_owners($ours) # [{host, owner, claims, problems}]
+| . as $hosts
+| served($quarantined; $limits) # takes the claims of each host, and (2)
+| map(winners) as $decided
 | [$decided[] | select(.problem | not)] as $winners
-| ($winners | by_service) as $used
-| ($used | endpoint_limits($slices; $limits)) as $lower_limits
-| ($used | upstreams($slices; $lower_limits; $limits.namespace_endpoints) | map(select(.endpoints != []))) as $upstreams
+
+# 4. location
+| ($winners | by_service | upstreams($slices; endpoint_limits($slices; $limits); $limits.namespace_endpoints)
+    | map(select(.endpoints != []))) as $upstreams
 | ($upstreams | map({(.name): true}) | add // {}) as $ready
-| ( $winners | group_by(.host)
-    | map((.[0] | {host} + if .others then {others} else {} end) + {locations: map(location($ready))}) # 4. location
-    | sort_by(.others | not) ) as $servers
+| ($winners | servers($ready)) as $servers
 
 # the certificates
 | [default_certificate($default_secret; $secrets)] as $default_certificate

@@ -1,5 +1,5 @@
 # What nginx needs besides servers for hosts and locations for paths: to save memory, and against redirects of its own.
-include "quoting"; # string
+include "quoting"; # in_quotes
 
 # input: [server] / output: the same with .hosts; those that differ in nothing but the host are one
 #
@@ -31,4 +31,4 @@ def blocks_against_redirects($exact; answer):
   | (.path | rtrimstr("/")) as $path
   | select(($exact[$path] or $below[$path]) | not)
   | first($path | path_and_above | $below[.] // empty)
-  | "    location = \($path | string) { \(answer) }";
+  | "    location = \($path | in_quotes) { \(answer) }";

@@ -2,7 +2,7 @@
 #
 # input:  the items of a ServiceList, one on each line (jq -n -R)
 # output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT}, names: {"web": PORT}},
-#         addresses: [clusterIPs, for annotations with a URL]}
+#         addresses: [clusterIPs, for annotations with a URL and service-upstream]}
 #         with PORT {port: number, name}, and protocol if that is not TCP;
 #         or {service, external: true} for an ExternalName
 include "items"; # key, each_item

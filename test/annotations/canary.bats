@@ -48,6 +48,21 @@ with_header() { # HEADER HOST
   } | xargs)"
 }
 
+@test "a canary needs no use-regex and rewrite-target of its own" {
+  ingress main one.example / red rewrite-target=/x
+  ingress new one.example / blue canary=true canary-weight=100
+  ingress main-2 two.example '/api(/|$)(.*)' red 'rewrite-target=/$2'
+  ingress new-2 two.example '/api(/|$)(.*)' blue canary=true canary-weight=100
+  ingress main-3 three.example /a/ red use-regex=true
+  ingress new-3 three.example /a/ blue canary=true canary-weight=100
+  ingress main-4 four.example / red
+  ingress new-4 four.example '/(x|y)' blue canary=true canary-weight=100
+  serve
+  assert_equal 'blue blue blue red' "$({ who_answers one.example / && who_answers two.example /api/y && who_answers three.example /a/b && who_answers four.example /x; } | xargs)"
+  assert_equal '/x /y' "$(pod_gets .uri one.example /) $(pod_gets .uri two.example /api/y)"
+  assert_equal 'CanaryWithoutMain: e2e/new-4: the canary gets no requests: no other Ingress of its namespace asks for RegularExpression path /(x|y) of host four.example' "$(problems)"
+}
+
 @test "canary-weight: so many of a hundred, or of canary-weight-total; none and all are exact" {
   ingress main one.example / red
   ingress none one.example / blue canary=true canary-weight=0

@@ -71,6 +71,44 @@ tls_statuses_are() { # EXPECTED CLIENT HOST/PATH...
   assert_equal '' "$(problems)"
 }
 
+# Prints the status of a request for / on a TLS 1.3 connection to HOST: of CLIENT, or one that resumes the session of FILE.
+status_on() { # HOST -sess_out|-sess_in FILE [S_CLIENT_OPTION...]
+  { printf 'GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$1" && sleep 0.5; } |
+    openssl s_client -connect "$(https_address)" -servername "$1" -tls1_3 -ign_eof "${@:2}" 2>/dev/null | tr -d '\r' | sed -n 's/^HTTP[^ ]* \([0-9]*\) .*/\1/p'
+}
+
+# bats test_tags=cluster
+@test "a TLS session of a host with another auth-tls-verify-depth gets nobody in" {
+  make_clients
+  make_intermediate
+  ingress strict strict.example / red auth-tls-secret=ca auth-tls-verify-depth=0
+  ingress lax lax.example / red auth-tls-secret=ca auth-tls-verify-depth=1
+  serve
+  carol=(-cert "$dir/carol.crt" -key "$dir/carol.key" -cert_chain "$dir/between.crt")
+  assert_equal 400 "$(status_on strict.example "${carol[@]}")"
+  assert_equal 200 "$(status_on lax.example "${carol[@]}" -sess_out "$dir/session")"
+  [[ ! -s $dir/session ]] || assert_equal 400 "$(status_on strict.example "${carol[@]}" -sess_in "$dir/session")" # nginx 1.22 has given none
+}
+
+# carol's certificate is signed by an authority between hers and the one in the Secret.
+make_intermediate() {
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=between -keyout "$dir/between.key" -out "$dir/between.csr" 2>/dev/null
+  openssl x509 -req -in "$dir/between.csr" -CA "$dir/authority.crt" -CAkey "$dir/authority.key" -CAcreateserial -days 1 \
+    -extfile <(echo 'basicConstraints=critical,CA:true') -out "$dir/between.crt" 2>/dev/null
+  make_client "$dir/carol" /O=Fruit/CN=carol "$dir/between"
+}
+
+@test "an authority for the host's own certificate asks its challenges without a client certificate, over HTTP too, and also while the Secret is missing" {
+  make_clients
+  ingress on on.example / red auth-tls-secret=ca
+  ingress solver on.example Exact:/.well-known/acme-challenge/token blue
+  ingress missing missing.example / red auth-tls-secret=nowhere
+  ingress missing-solver missing.example Exact:/.well-known/acme-challenge/token blue
+  serve
+  assert_equal '200 200 308 503' "$(statuses {on,missing}.example/.well-known/acme-challenge/token {on,missing}.example/.well-known/acme-challenge/tokens)"
+  assert_equal '200 200 400 503' "$(tls_statuses - {on,missing}.example/.well-known/acme-challenge/token {on,missing}.example/.well-known/acme-challenge/tokens)"
+}
+
 @test "auth-tls-match-cn lets in only the names that it matches, whatever else a certificate says" {
   make_clients
   ingress one one.example / red auth-tls-secret=ca auth-tls-match-cn=CN=alice

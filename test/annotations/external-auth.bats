@@ -226,7 +226,7 @@ auth=http://auth.e2e.svc.cluster.local
 }
 
 @test "auth-url does not get past what protects a path that another namespace has on the same host" {
-  ingress mine mine.example / red bash-ingress.local/share-host-with=other
+  ingress other/theirs mine.example / red bash-ingress.local/share-host-with=e2e
   ingress other/open mine.example /open red
   ingress other/shut mine.example /shut red denylist-source-range=0.0.0.0/0,::/0
   ingress other/gated mine.example /gated red auth-url=http://red.other.svc/check?status=403
@@ -244,6 +244,21 @@ auth=http://auth.e2e.svc.cluster.local
   ingress other/expression mine.example '/open/(in|out).*' red use-regex=true denylist-source-range=0.0.0.0/0,::/0
   serve
   assert_equal '200 500' "$(statuses mine.example/{open,by-open})"
+}
+
+# bats test_tags=cluster
+@test "no other namespace's path answers for the service that auth-url asks by \$host, on a host that is shared or nobody's" {
+  ingress mine mine.example / red 'auth-url=https://$host/check?status=401' bash-ingress.local/share-host-with=other
+  ingress check mine.example /check auth
+  ingress nobodys '' / red 'auth-url=https://$host/check?status=401'
+  ingress nobodys-check '' /check auth
+  serve
+  assert_equal '401 401' "$(statuses {mine,any}.example/)"
+  ingress other/thief mine.example Exact:/check red
+  ingress other/nobodys-thief '' Exact:/check red
+  serve
+  assert_equal '500 500' "$(statuses {mine,any}.example/)"
+  assert_contains "$(ask mine.example /)" "/check of host mine.example is another namespace's"
 }
 
 @test "each namespace asks its own service, also where two have the same annotations and one names the other's pod" {
@@ -402,6 +417,19 @@ defined_variables() {
   assert_equal '200 200 500' "$(statuses kept.example/{a,b} without.example/)"
   assert_equal '200 401' "$(status fixed.example / -H 'Cookie: user=alice') $(status fixed.example /)"
   assert_equal '500 500' "$(status fixed.example / -H 'Cookie: user=bob') $(status kept.example /a -H 'Authorization: Bearer y')"
+}
+
+@test "auth-cache-key may have the path as \$uri: it is that of the request" {
+  ingress kept kept.example / red "auth-url=$auth/asked" 'auth-cache-key=$uri' auth-response-headers=X-Asked
+  serve
+  asked_uri() { pod_gets '.header["X-Asked"][0] | fromjson | .header["X-Original-Uri"][0]' "$@"; }
+  assert_equal '/a /b /a' "$({ asked_uri kept.example /a && asked_uri kept.example /b && asked_uri kept.example '/a?c'; } | xargs)"
+}
+
+@test "a request whose URL does not fit into \$escaped_request_uri is refused, and nobody is asked about another one" {
+  ingress asks asks.example / red "auth-url=$auth/check?path=\$escaped_request_uri"
+  serve
+  assert_equal '200 200 414' "$(status asks.example /x) $(status asks.example '/x?a=b&c') $(status asks.example "/x?$(printf '&%.0s' {1..300})")"
 }
 
 @test "a kept answer counts for no other path or client, whatever paths and cookies hold, and a long one is not kept" {

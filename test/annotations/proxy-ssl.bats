@@ -17,7 +17,7 @@ load words
   ingress other-name other-name.example / red:443 backend-protocol=HTTPS proxy-ssl-verify=on proxy-ssl-secret=pod proxy-ssl-name=other.example
   ingress off off.example / red:443 backend-protocol=HTTPS proxy-ssl-verify=off proxy-ssl-secret=other
   ingress grpc grpc.example / red:443 backend-protocol=GRPCS proxy-ssl-verify=on proxy-ssl-secret=other proxy-ssl-name=pod.example
-  ingress http http.example / red proxy-ssl-verify=on proxy-ssl-secret=other
+  ingress http http.example / red proxy-ssl-secret=other
   serve
   for _ in {1..20}; do
     assert_equal '200 200 200 502 502 502 200 502 200' "$(statuses {unverified,right,many,wrong,name,other-name,off,grpc,http}.example/)" # the first opens connections that the others must not take
@@ -115,4 +115,14 @@ MIIB
   assert_equal 200 "$(status good-8.example /)"
   assert_equal 7 "$(problems | grep -c 'AnnotationRefused: e2e/wrong-.: the annotation proxy-ssl-ciphers is ')"
   assert_equal '' "$(problems | grep good-)"
+}
+
+@test "proxy-ssl-verify closes a path whose pods are not spoken to with TLS, as where backend-protocol is misspelt" {
+  ingress http http.example / red proxy-ssl-verify=on proxy-ssl-secret=pod
+  ingress misspelt misspelt.example / red proxy-ssl-verify=on proxy-ssl-secret=pod backend-protocol=HTTPX
+  ingress off off.example / red proxy-ssl-verify=off proxy-ssl-secret=pod
+  secret pod Opaque "ca.crt=$(pod_certificate)"
+  serve
+  assert_equal '503 503 200' "$(statuses {http,misspelt,off}.example/)"
+  assert_contains "$(problems)" 'proxy-ssl-verify is on, and nothing is verified without TLS'
 }

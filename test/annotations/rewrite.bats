@@ -2,6 +2,24 @@
 load words
 
 # bats test_tags=cluster
+@test "rewrite-target makes no segment .. of a request, so no pod is asked for a path that is protected" {
+  ingress joined one.example '/joined(.*)' red 'rewrite-target=/in/$1'
+  ingress middle one.example '/middle(.*)/x' red 'rewrite-target=/in/$1/x'
+  ingress first one.example '/first(.*)' red 'rewrite-target=$1'
+  ingress dotted one.example '/dotted/(.*)' red 'rewrite-target=/in/.$1'
+  ingress whole one.example '/whole(/|$)(.*)' red 'rewrite-target=/in/$2'
+  serve
+  local name path
+  for path in ../secret/x '..;/secret/x' %2e%2e/secret/x ..%2fsecret/x './secret/x' '..%5csecret/x'; do
+    assert_equal "$path: 400 400 400" "$path: $(statuses one.example/{joined,middle,first}"$path")"
+  done
+  assert_equal '400 400' "$(statuses one.example/dotted/{.,./x})"
+  for name in joined middle first; do assert_equal "$name: 200" "$name: $(status one.example "/$name/a..b/..c/x")"; done
+  assert_equal '/in/a..b/..c' "$(pod_gets .uri one.example /whole/a..b/..c)"
+  assert_equal 400 "$(status one.example /whole/../secret)"
+  [[ ${TIER-unit} != unit ]] || refute_contains "$(grep 'in/$2' "$STATE_DIR/live/nginx.conf")" 'if ($uri'
+}
+
 @test "rewrite-target gives the pod another path, with what the groups of the expression matched" {
   ingress groups one.example '/app(/|$)(.*)' red 'rewrite-target=/$2'
   ingress fixed two.example / red rewrite-target=/new/backend

@@ -189,6 +189,7 @@ ROWS
     whitelist-source-range=::2/127                                   ::1         403
     whitelist-source-range=::3/126                                   ::1         200
     whitelist-source-range=2001:db8::/32                             ::1         403
+    whitelist-source-range=2001:db8:1:2:3:4:5::/112,::1              ::1         200
     allowlist-source-range=127.0.0.1                                 127.0.0.1   200
     allowlist-source-range=127.0.0.1                                 127.0.0.2   403
     allowlist-source-range=127.0.0.1; whitelist-source-range=127.0.0.1   127.0.0.1   200

@@ -42,7 +42,7 @@ case "$*" in
     cat "$API/service"
     ;;
   *ingresses) cat "$API/ingresses" ;;
-  *) cat >"$API/written/$1" && jq -r '.items[].metadata.name' "$API/written/$1" ;;
+  *) cat >"$API/written/$1" && jq -r '.items[].metadata | "\(.namespace)/\(.name)"' "$API/written/$1" ;;
 esac
 KUBECTL
 }
@@ -230,7 +230,7 @@ service_is() { # SERVICE   adds it to the fixture
 
 @test "an Ingress that has changed or gone meanwhile is no failure" {
   live_is rules
-  printf 'Error from server (Conflict): a\nError from server (NotFound): b\n' >"$API/denial.replace"
+  printf 'Warning: c\nError from server (Conflict): a\nError from server (NotFound): b\n' >"$API/denial.replace"
   publish
   assert_equal '0 ' "$status $output"
 }
@@ -350,6 +350,16 @@ service_is() { # SERVICE   adds it to the fixture
   wrote_no replace
 }
 
+@test "the last pod takes back the address of an Ingress that somebody changes at the same moment, too" {
+  live_is rules "$showing | $by_us"
+  pods_are '.items[1].metadata.deletionTimestamp = "2026-01-01T00:00:00Z"'
+  sed 's/"resourceVersion":"1"/"resourceVersion":"2"/g' "$API/ingresses" >"$API/newer"
+  echo 'Error from server (Conflict): a' >"$API/denial.replace"
+  publish end
+  assert_equal 0 "$status"
+  assert_equal '"2"' "$(jq -c '.items[].metadata.resourceVersion' "$API/written/replace" | sort -u)"
+}
+
 # --- Events
 
 event() { # FILTER   of the first Event that was created
@@ -419,6 +429,22 @@ routed() {
   live_is rules ".ingresses.items |= .[:1] | $showing"
   publish
   wrote_no create
+}
+
+@test "an Ingress that is routed before there is an address has its Event when it gets one; one whose status is denied has none" {
+  export PUBLISH_SERVICE=bash-ingress/bash-ingress
+  one='.ingresses.items |= .[:1] | .services.items += [{metadata: {namespace: "bash-ingress", name: "bash-ingress"}, spec: {type: "LoadBalancer"}'
+  live_is rules "$one}]"
+  publish
+  wrote_no create
+  live_is rules "$one, status: {loadBalancer: {ingress: [{ip: \"192.0.2.1\"}]}}}]"
+  echo 'Error from server (Forbidden): b' >"$API/denial.replace"
+  publish
+  [[ ! -e $API/written/create ]]
+  rm "$API/denial.replace"
+  echo 0 >"$STATE_DIR/scratch/publish/denied" # when the machine was started
+  publish
+  assert_equal 'Normal fruit: all that it asks for is served, at 192.0.2.1' "$(routed)"
 }
 
 @test "when the last problem of an Ingress is solved, a Normal Event says so" {

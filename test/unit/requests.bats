@@ -186,6 +186,7 @@ ROWS
     GET /apple#/any HTTP/1.1|H||                                       400 200
     GET /apple/..#/any HTTP/1.1|H||                                    400 200
     GET http://fruit.example/apple/../any HTTP/1.1|H||                 400 200
+    GET http://fruit.example?apple HTTP/1.1|H||                        400 200
     POST /apple/../any HTTP/1.1|H|Content-Length: 3||abc               400 200
     # what stands in a query, and what is only part of a segment, means nothing
     GET /apple?/../x&#/../ HTTP/1.1|H||                                200 200  GET /apple fruit.example

@@ -45,6 +45,7 @@ teardown_file() {
   assert_contains "$answer" $'X-Forwarded-For: 127.0.0.1\n'
   assert_contains "$answer" 'X-Forwarded-Host: shop.example:8000'
   assert_contains "$answer" 'X-Forwarded-Port: 8000'
+  assert_contains "$(ask shop.example /headers -H 'X-Forwarded-Port: :9999|http')" $'X-Forwarded-Port: 80\n'
   assert_contains "$answer" $'X-Forwarded-Proto: http\n'
   assert_contains "$answer" $'X-Real-IP: 127.0.0.1\n'
   assert_contains "$answer" $'User-Agent: my client/1.0\n'

@@ -57,6 +57,21 @@ line_of() { # NAMESPACE/NAME
   wait "$!"
 }
 
+@test "if openssl is killed while it examines the next key pair of a Secret, its hosts keep the one that they have" {
+  add_pair demo/one a.example
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "one"}]}'
+  go_live
+  one=$(line_of demo/one)
+  assert_contains "$one" '"file":'
+  add_pair demo/one a.example
+  watch_openssl "if [[ \$1 == x509 && ! -e $dir/go ]]; then kill -KILL \$\$; fi"
+  go_live
+  assert_equal "$one" "$(line_of demo/one)"
+  touch "$dir/go"
+  fetch_all >/dev/null
+  has_other_line demo/one "$one"
+}
+
 has_other_line() { # NAMESPACE/NAME LINE
   [[ $(line_of "$1") == *'"file":'* && $(line_of "$1") != "$2" ]]
 }
@@ -246,6 +261,34 @@ has_other_keys() { # FILES
   [[ $(echo "$STATE_DIR"/keys/*-*.pem) != "$1" ]]
 }
 
+has_other_edition() { # EDITION
+  [[ $(<"$STATE_DIR/keys/edition") != "$1" ]]
+}
+
+@test "while the lists cannot be read, the keys that were found meanwhile are not pruned" {
+  add_pair demo/one a.example
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "one"}]}'
+  look_often
+  watch_openssl "if [[ \$1 == x509 && \$* != *-subject* && -e $dir/hold ]]; then touch $dir/held && while [[ -e $dir/hold ]]; do sleep 0.1; done; fi"
+  start_controller CLIENT_HEADER_TIMEOUT=1
+  wait_for 15 has_keys 1
+  wait_for 15 nothing_to_prune
+  edition=$(<"$STATE_DIR/keys/edition")
+  touch "$dir/hold"
+  add_pair demo/one a.example
+  wait_for 15 test -e "$dir/held"
+  mv "$api/services" "$dir/services"
+  rm "$dir/hold"
+  wait_for 20 has_other_edition "$edition"
+  fails=$(metric failed_polls_total)
+  wait_for 20 has_failed_since "$((fails + 6))" # time enough to prune
+  has_keys 2
+}
+
+has_failed_since() { # TIMES
+  (($(metric failed_polls_total) >= $1))
+}
+
 @test "while passes fail, the keys that the next one wants are not pruned" {
   add_pair demo/one a.example
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "one"}]}'
@@ -255,8 +298,10 @@ has_other_keys() { # FILES
   wait_for 15 nothing_to_prune
   ln -s /dev/full "$STATE_DIR/live/model.json.new"
   before=$(echo "$STATE_DIR"/keys/*-*.pem)
+  edition=$(<"$STATE_DIR/keys/edition")
   add_pair demo/one a.example
   wait_for 20 has_keys 2
+  wait_for 20 has_other_edition "$edition"
   edition=$(<"$STATE_DIR/keys/edition")
   reads=$(grep -c 'GET /api/v1/secrets' "$dir/api.access")
   wait_for 20 was_read_since "$((reads + 4))" # time enough to prune

@@ -102,7 +102,7 @@ def session_lines($pods; $dates):
   "    \"~(?<last_address>[^ ]+)$\" $last_address;",
   "  }",
   "  map $session_address $session_pod_now {",
-  ($pods[] | "    \(string) \(pod_number);"),
+  ($pods[] | "    \(in_quotes) \(pod_number);"),
   "  }",
   "  map \"$session_address|$session_name|$session_pod|$session_pod_now\" $new_session {",
   "    \"~^[|]|^[^|]+[|][|]\" \"\"; # no pod has been asked, or there is nothing to tell",
@@ -133,7 +133,7 @@ def model:
       .upstreams |= map(
         if .balance.sticky == "persistent" then
           .lines += [
-            (.endpoints[] | "    server \(string) max_fails=0 route=\(pod_number);"),
+            (.endpoints[] | "    server \(in_quotes) max_fails=0 route=\(pod_number);"),
             "    hash $session consistent;",
             "    sticky route $session_pod;" ]
           | .endpoints = []

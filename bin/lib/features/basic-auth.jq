@@ -37,7 +37,7 @@ def claims($context):
 # With satisfy: any, clients from the addresses of allowlist-source-range need no password.
 def location:
   select(.users)
-  | (.set["auth-realm"] // "Authentication Required" | string) as $realm
+  | (.set["auth-realm"] // "Authentication Required" | in_quotes) as $realm
   | "set $is_login 1; ",
     (if .set.satisfy == "any" and .set.allow then
        "set $basic_realm \($realm); if ($in_networks_\(.set.allow)) { set $basic_realm off; } auth_basic $basic_realm; "
@@ -55,8 +55,8 @@ def model:
   | .lines += [
       select($logins != [])
       | "  map $http_authorization $users_folder {",
-        "    \"~*^basic .{\(longest_login + 1)}\" \("\($ENV.STATE_DIR)/keys/too-long" | string);",
-        "    default \("\($ENV.STATE_DIR)/keys" | string);",
+        "    \"~*^basic .{\(longest_login + 1)}\" \("\($ENV.STATE_DIR)/keys/too-long" | in_quotes);",
+        "    default \("\($ENV.STATE_DIR)/keys" | in_quotes);",
         "  }",
         "  map $is_login $sent_authorization {",
         "    default \"\";",

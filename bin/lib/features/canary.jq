@@ -5,9 +5,10 @@
 #   canary-by-cookie   always and never
 #   canary-weight      so many in a hundred, or in canary-weight-total
 #
-# All else is the main Ingress's: what protects its path protects the canary too, and its annotations count. A client
-# that has a session (affinity.jq) stays where it is, unless affinity-canary-behavior is legacy. A canary gets no
-# requests without a main Ingress, without ready pods, or if it asks for a protection that the main Ingress has not.
+# All else is the main Ingress's: what protects its path protects the canary too, and its annotations count; so
+# use-regex and rewrite-target need not be repeated. A client that has a session (affinity.jq) stays where it is, unless
+# affinity-canary-behavior is legacy. A canary gets no requests without a main Ingress, without ready pods, or if it
+# asks for a protection that the main Ingress has not.
 include "claims";
 include "quoting";
 
@@ -80,20 +81,24 @@ def claims($context; has_pods):
   def place: [.host, .path, .pathType, own_namespace] | tojson;
   def asks: .ingress and (.service or .status);
   def is_canary: .ingress and annotations($context.options).canary;
-  ([.[] | select(is_canary and asks)] | group_by(place) | map({(.[0] | place): .}) | add // {}) as $canaries
-  | if any(.[]; is_canary) | not then .
-    else
-      map(select(is_canary | not))
-      # the oldest of each place
-      | ([to_entries[] | select(.value | asks) | {(.value | place): .key}] | reverse | add // {}) as $mains
-      | [ ( to_entries[] | .key as $number | .value
-            | if asks and $mains[place] == $number and $canaries[place] then
-                with_canary($canaries[place]; $context; has_pods)
-              else .
-              end ),
-          ( $canaries | to_entries[] | select($mains[.key] == null) | .value[]
-            | gets_nothing("CanaryWithoutMain"; "no other Ingress of its namespace asks for \(place_name)") ) ]
-    end;
+  # to a main Ingress with expressions, /a/ is not /a
+  def main_place($mains):
+    first((., (select(.pathType == "Prefix") | .pathType = "RegularExpression" | ., .path += "/") | place | select($mains[.])), place);
+  if any(.[]; is_canary) | not then .
+  else
+    map(select(is_canary and asks)) as $asking
+    | map(select(is_canary | not))
+    # the oldest of each place
+    | ([to_entries[] | select(.value | asks) | {(.value | place): .key}] | reverse | add // {}) as $mains
+    | ($asking | group_by(main_place($mains)) | map({(.[0] | main_place($mains)): .}) | add // {}) as $canaries
+    | [ ( to_entries[] | .key as $number | .value
+          | if asks and $mains[place] == $number and $canaries[place] then
+              with_canary($canaries[place]; $context; has_pods)
+            else .
+            end ),
+        ( $canaries | to_entries[] | select($mains[.key] == null) | .value[]
+          | gets_nothing("CanaryWithoutMain"; "no other Ingress of its namespace asks for \(place_name)") ) ]
+  end;
 
 # input:  [answered claim]
 # output: the same; a canary has an upstream of its own, of the same kind as that of its main claim
@@ -151,14 +156,14 @@ def model:
       "" ];
 
 # input: a location with a canary / output: a block of nginx that chooses an upstream
-def to($upstream): "{ set \(.target) \($upstream | string); } ";
+def to($upstream): "{ set \(.target) \($upstream | in_quotes); } ";
 
 # input: a location with a canary / output: directives for canary-by-header
 def by_header($main; $canary):
   .canary.set as $set
   | ($set["canary-by-header"] // empty | ascii_downcase | gsub("-"; "_")) as $header
   | if $set["canary-by-header-value"] then
-      "if ($http_\($header) = \($set["canary-by-header-value"] | string)) \(to($canary))"
+      "if ($http_\($header) = \($set["canary-by-header-value"] | in_quotes)) \(to($canary))"
     elif $set["canary-by-header-pattern"] == null then
       "if ($http_\($header) = always) \(to($canary))if ($http_\($header) = never) \(to($main))"
     elif $set["canary-by-header-pattern"] | is_cheap then
@@ -172,7 +177,7 @@ def location:
   | .upstream as $main
   | .canary as {$set, $sessions, upstream: $canary}
   | ($set | weight) as $weight
-  | "set \(.target) \((if $weight == 10000 then $canary else $main end) | string); ",
+  | "set \(.target) \((if $weight == 10000 then $canary else $main end) | in_quotes); ",
     (select($weight > 0 and $weight < 10000) | "if ($in_\($weight)_of_10000) \(to($canary))"),
     (select($set["canary-by-cookie"])
      | "if ($http_cookie ~ \"(?:^|; ?)\($set["canary-by-cookie"] | harmless)=always(?:;|$)\") \(to($canary))",
@@ -180,7 +185,7 @@ def location:
     by_header($main; $canary),
     (if $sessions == "sticky" then
        "if ($session_home = main) \(to($main))if ($session_home = main-canary) \(to($canary))",
-       "if (\(.target) = \($canary | string)) { set $session_suffix -canary; } "
-     elif $sessions == "legacy" then "if (\(.target) = \($canary | string)) { set $session_name \"\"; } "
+       "if (\(.target) = \($canary | in_quotes)) { set $session_suffix -canary; } "
+     elif $sessions == "legacy" then "if (\(.target) = \($canary | in_quotes)) { set $session_name \"\"; } "
      else empty
      end);

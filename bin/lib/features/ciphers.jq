@@ -34,7 +34,7 @@ def claims($context):
 
 # input: {"ssl-ciphers", "ssl-prefer-server-ciphers"} / output: directives of a server
 def directives:
-  (.["ssl-ciphers"] // empty | "    ssl_ciphers \(string);"),
+  (.["ssl-ciphers"] // empty | "    ssl_ciphers \(in_quotes);"),
   (.["ssl-prefer-server-ciphers"] | select(. != null)
     | "    ssl_prefer_server_ciphers \(if . then "on" else "off" end);");
 

@@ -3,16 +3,16 @@
 # -cert).
 #
 # A client shows its certificate in the TLS handshake, so these are for a whole host, as in ingress-nginx: the oldest
-# Ingress that has them decides, of the namespace whose host it is. Paths of Ingresses without any take what it says. A
-# younger Ingress may say for its own paths which clients get in (auth-tls-verify-client: off lets in all), but not by
-# another authority: it is closed. nginx asks every client of the host for a certificate, and each location decides what
-# it takes.
+# Ingress that has them decides, of the namespace whose host it is. Paths of Ingresses without any take what it says,
+# but for those where an authority asks, over HTTP and without a certificate (needs_no_login). A younger Ingress may say
+# for its own paths which clients get in (auth-tls-verify-client: off lets in all), but not by another authority: it is
+# closed. nginx asks every client of the host for a certificate, and each location decides what it takes.
 #
 # Over plain HTTP, nobody gets in. Nor does a request whose Host is not the one of its handshake: nginx answers 421, or
 # knows of no certificate.
 include "claims";
 include "ownership"; # owners
-include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
+include "allow"; # needs_no_login
 include "named";
 include "quoting";
 include "certificate-maps"; # certificate_directives
@@ -79,7 +79,7 @@ def claims($context):
             closed("host \(.host) belongs to namespace \($owners[.host]), and none of its Ingresses has clients verified by this authority")
           end
         elif .ingress == null or $first == null
-          or annotations($context.options)["auth-tls-verify-client"] == "off" then .
+          or (annotations($context.options) as $set | $set["auth-tls-verify-client"] == "off" or needs_no_login($set)) then .
         elif $first.closed then
           if .upstream or .status then # for an error, a default backend could answer
             closed("clients of host \(.host) need a certificate, because Ingress \($first.ingress) says so, which cannot be given: \($first.closed)")
@@ -88,7 +88,7 @@ def claims($context):
         end);
 
 # input: the value of auth-tls-error-page / output: its URL, as a quoted nginx string; a path is one of the same host
-def page_url: if startswith("/") then "\"https://$host\(harmless)\"" else string end;
+def page_url: if startswith("/") then "\"https://$host\(harmless)\"" else in_quotes end;
 
 # input: a location / output: its directives
 #
@@ -115,16 +115,16 @@ def location:
 # input:  {authority: FILE, depth}
 # output: directives of a server that verifies clients; $certificates are the model's
 #
-# A resumed TLS session counts as verified. If the authority has changed since, that must not hold, so sessions are
-# bound to it: nginx compares, among other things, the text of ssl_certificate (see
-# ngx_ssl_session_id_context), so that names the authority's file, in a variable that is always empty: the handshake has
-# no query. Before 1.27.4, nginx would also take the session of another host, but not without cache and tickets.
+# A resumed TLS session counts as verified, also at another host, and TLS 1.3 resumes without cache and tickets, too. So
+# sessions are bound to the authority and the depth: nginx compares, among other things, the text of ssl_certificate
+# (see ngx_ssl_session_id_context), which names both here, in a variable that is always empty: the handshake has no
+# query.
 def verifying($certificates):
   "\($ENV.STATE_DIR)/keys" as $keys
-  | (.authority | gsub("[^A-Za-z0-9]"; "_")) as $name
+  | ("\(.authority)_\(.depth)" | gsub("[^A-Za-z0-9]"; "_")) as $name
   | ($certificates | certificate_directives("${arg_\($name)}")),
-    "    ssl_client_certificate \("\($keys)/\(.authority)" | string);",
-    (if .authority | has_revocations then "    ssl_crl \("\($keys)/\(.authority)" | string);" else empty end),
+    "    ssl_client_certificate \("\($keys)/\(.authority)" | in_quotes);",
+    (if .authority | has_revocations then "    ssl_crl \("\($keys)/\(.authority)" | in_quotes);" else empty end),
     "    ssl_verify_client optional_no_ca; # the locations decide",
     "    ssl_verify_depth \(.depth);",
     "    ssl_session_cache off;",

@@ -57,7 +57,7 @@ def origin_lines:
     .[] | .key as $key
     | .value.origins[]
     | select(. != "*" and contains("*") == which)
-    | "    \("\($key) \(.)" | string) $http_origin;";
+    | "    \("\($key) \(.)" | in_quotes) $http_origin;";
   "  map $cors $cors_origin {",
   "    default $allowed_origin;",
   (.[] | select(.value.origins == ["*"]) | "    \(.key) \"*\";"),
@@ -99,7 +99,7 @@ def header_lines:
     | "  map $cors_answer $cors_\($variable) {",
       "    pod $upstream_http_access_control_\($variable);",
       (if $name == "Allow-Origin" then "    default $cors_origin;"
-       else .[] | "    \(.key) \(.value[$name] | string);"
+       else .[] | "    \(.key) \(.value[$name] | in_quotes);"
        end),
       "  }",
       "  proxy_hide_header Access-Control-\($name);",

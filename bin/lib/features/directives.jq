@@ -1,6 +1,6 @@
 # Annotations that are one directive: the rows of annotations.json that name one.
 #
-# Their types have only values that need no quotes, or `string` quotes them.
+# Their types have only values that need no quotes, or `in_quotes` quotes them.
 include "claims";
 include "quoting";
 import "annotations" as $table;
@@ -9,8 +9,8 @@ import "annotations" as $table;
 def argument($row):
   if type == "boolean" then (if . then "on" else "off" end)
   elif type == "number" then "\(.)\($row.unit // "")"
-  elif $row.words then [splits("\\s+") | string] | join(" ")
-  else string
+  elif $row.words then [splits("\\s+") | in_quotes] | join(" ")
+  else in_quotes
   end;
 
 # input: a location / output: its directives; pods that speak gRPC have others of the same meaning

@@ -74,9 +74,9 @@ def codes: [.["custom-http-errors"] // "" | scan("[0-9]+") | tonumber | select(.
 def error_locations:
   .backend as $backend
   | def error_location($name; $code; directives):
-      "    location \("@errors.\($name)\($backend)" | string) { set $x_code \($code); "
+      "    location \("@errors.\($name)\($backend)" | in_quotes) { set $x_code \($code); "
       + directives
-      + "rewrite ^ / break; proxy_pass \("http://" + $backend | string); }";
+      + "rewrite ^ / break; proxy_pass \("http://" + $backend | in_quotes); }";
     "proxy_method GET; proxy_set_body \"\"; " as $without_body
     | error_location(""; "$pod_status"; $without_body),
       (.codes[] | error_location("\(.)."; .; if . == 500 then $without_body else "" end));
@@ -176,7 +176,7 @@ def location:
          service: (.fallback.service | split("/")[1] // ""), port: "\(.fallback.port // "")"} as $told
       | .fallback.upstream as $backend
       | (select(.falls_back) | "set $x_code 503; "),
-        (select(.falls_back or ($codes | are_some)) | told as $word | "set $its_\($word) \($told[$word] | string); "),
+        (select(.falls_back or ($codes | are_some)) | told as $word | "set $its_\($word) \($told[$word] | in_quotes); "),
         (select($codes | are_some)
          | "recursive_error_pages on; ", $intercept, $sign_in,
            ($codes.others | select(. != "") | "error_page \(.) = @errors.\($backend); "),

@@ -22,6 +22,7 @@
 # replace those for $sign_in and $what_failed in templates/answers.conf.template, and for headers in
 # lib/derived-values.bash.)
 include "claims";
+include "ownership"; # owners
 include "allow";
 include "quoting";
 include "service-urls";
@@ -38,7 +39,7 @@ def namespace: split("/")[0];
 def cache_variables: {
   remote_user: "", http_authorization: "", http_cookie: "",
   remote_addr: "${remote_addr}", host: "${host}", http_host: "${request_host}",
-  request_uri: "${request_uri}", uri: "${uri}",
+  request_uri: "${request_uri}", uri: "${asks_uri}", # $uri itself is that of the question
   request_method: "${request_method}", scheme: "${client_scheme}"
 };
 
@@ -79,7 +80,7 @@ def keeps: .["auth-cache-key"] // null | . != null and cache_key != null;
 # that their zone has room for some 2,000 keys: with the longest keys and headers, which have to fit into 16 kB, 39 MB.
 def kept($host):
   select(keeps)
-  | ("\(.["auth-method"] // "") \($host) \(.["auth-url"])" | string_with_variables | .[1:-1]) as $question
+  | ("\(.["auth-method"] // "") \($host) \(.["auth-url"])" | in_quotes_with_variables | .[1:-1]) as $question
   | [ "$ingress", "$asks_for", "$request_method", "$ssl_client_fingerprint", "$http_authorization", "$http_cookie",
       $question, (.["auth-cache-key"] | cache_key) ] as $parts
   | "proxy_cache auth_answers_256k; proxy_cache_key \"\($parts | join("\\n"))\"; proxy_no_cache $is_long_answer; proxy_buffering on; ",
@@ -119,10 +120,11 @@ def serving($path):
 #   {upstream, ...}        a Service                                            http://auth.demo.svc.cluster.local/check
 #                          or one of whose pods this is the address             http://10.244.0.7:8080/check
 #
-# Namespaces are the Ingress's own and those of SHARED_NAMESPACES. $hosts is {host: {namespaces: {name: true}, open:
-# what by_path says of the claims without auth-url}}. Only the model says for certain who serves a host's path: so it is
-# looked up once more there.
-def target($claim; $context; $addresses; $pods; $hosts; answer):
+# Namespaces are the Ingress's own and those of SHARED_NAMESPACES; and for its own host, the one that it belongs to
+# ($owners): a guest may ask the owner, but no guest's path may answer for the owner's. $hosts is {host: {namespaces:
+# {name: true}, open: what by_path says of the claims without auth-url}}. Only the model says for certain who serves a
+# host's path: so it is looked up once more there.
+def target($claim; $context; $addresses; $pods; $hosts; $owners; answer):
   def by_rules($host; $shown):
     (.path | split("?")[0]) as $path
     | if $hosts[$host].open | serving($path) then {host: $shown}
@@ -135,7 +137,8 @@ def target($claim; $context; $addresses; $pods; $hosts; answer):
   | (if $is_near and $context.services[$service] then {$service, port: $url.port}
      else [$pods[$url | "\(.host):\(.port)"] | .[$namespaces[]]? | values][0]
      end) as $found
-  | if ($url.host | startswith("$")) or $url.host == $claim.host then $url | by_rules($claim.host; "") + {$namespaces}
+  | if ($url.host | startswith("$")) or $url.host == $claim.host then
+      $url | by_rules($claim.host; "") + {$namespaces, owner: $owners[$claim.host]}
     elif $found then
       $found + {protocol: (if $url.scheme == "https" then "HTTPS" else null end)}
       | answer
@@ -216,6 +219,7 @@ def by_host($options):
 # input: [answered claim, the oldest Ingress first] / output: the same, with .asks: whom nginx asks; or closed
 def claims($context; answer; has_pods):
   ($context.services | service_addresses) as $addresses
+  | (if $ENV.HOST_OWNERSHIP == "shared" then {} else owners($context) end) as $owners
   | by_host($context.options) as $hosts
   | first_names([$context.options[] | response_headers]; most_names) as $first_named
   | (if any($context.options[]; .["auth-url"] // "" | test("\\Ahttps?://(\\[|[0-9.]+([:/?]|\\z))")) then
@@ -236,7 +240,7 @@ def claims($context; answer; has_pods):
         else
           . as $claim
           | (if $set["auth-response-headers"] then $wrong_headers[{of: own_namespace, options, protocol} | tojson] else null end) as $wrong
-          | (if $wrong then {} else $set["auth-url"] | target($claim; $context; $addresses; $pods; $hosts; answer) end) as $target
+          | (if $wrong then {} else $set["auth-url"] | target($claim; $context; $addresses; $pods; $hosts; $owners; answer) end) as $target
           | if $wrong then closed($wrong)
             elif $target.wrong then closed($target.wrong) | .status = 500
             elif $target.upstream then .asks = ($target | {upstream, service, protocol}) | .also += [$target]
@@ -255,9 +259,10 @@ def claims($context; answer; has_pods):
 
 # input: a location with .asks / output: {upstream, protocol} of whom nginx asks, or {wrong: why nobody}
 #
-# What protects the path that is asked does not count for the question. So a path of another namespace is asked only
-# if it has no annotations, its host asks for no client certificates, and $path cannot mean another path: nobody
-# resolves or decodes it to one (..%2f), and its host has no regular expressions, which `serving` does not know.
+# What protects the path that is asked does not count for the question. So a path of the host's owner, if that is
+# another namespace, is asked only if it has no annotations, its host asks for no client certificates, and $path cannot
+# mean another path: nobody resolves or decodes it to one (..%2f), and its host has no regular expressions, which
+# `serving` does not know.
 def who_is_asked($host; $locations; $upstreams; $options):
   .asks as $asks
   | .options as $number
@@ -271,7 +276,7 @@ def who_is_asked($host; $locations; $upstreams; $options):
         elif .asks then {wrong: "\($path) of host \($host) is itself behind auth-url"}
         elif speaks_grpc then {wrong: "\($path) of host \($host) speaks gRPC"}
         elif (.ingress | namespace | IN($asks.namespaces[]) | not)
-          and ($asks.host != "" or .options or .client or $is_doubtful) then
+          and ((.ingress | namespace) != $asks.owner or .options or .client or $is_doubtful) then
           {wrong: "\($path) of host \($host) is another namespace's"}
         else {upstream, protocol, service}
         end
@@ -329,7 +334,7 @@ def question($who; $host):
   (.["auth-method"] // empty | "proxy_method \(.); "),
   "proxy_read_timeout \(.["proxy-read-timeout"] // 60)s; ",
   (select($who.protocol == "HTTPS") | "proxy_ssl_name \($who.upstream | certificate_name); "),
-  "proxy_pass \("\(if $who.protocol == "HTTPS" then "https" else "http" end)://\($who.upstream)\(.["auth-url"] | url.path)" | string_with_variables);";
+  "proxy_pass \("\(if $who.protocol == "HTTPS" then "https" else "http" end)://\($who.upstream)\(.["auth-url"] | url.path)" | in_quotes_with_variables);";
 
 # input: a location with .who / output: the name of the location in which nginx asks
 def asked_at: "nginx-asks/\(.options)/\(.who.upstream)";
@@ -419,7 +424,7 @@ def sign_in_page:
         (if $url | contains("?") then "&" else "?" end)
         + $parameter + "=$scheme://$forwarded_host$escaped_request_uri"
       end
-  | string_with_variables;
+  | in_quotes_with_variables;
 
 # output: maps that encode the path and query of a request: "/a?b=c" => "%2Fa%3Fb%3Dc", as $escaped_request_uri
 #
@@ -488,10 +493,10 @@ def http_lines($trusting; $grpc; $logins):
   "  # external authentication",
   "  map $asks $asked_host {", "    default $request_host;",
   (.[] | .[0] as $number | .[1]["auth-url"] | url.host | select(startswith("$") | not)
-    | "    \($number) \(string);"),
+    | "    \($number) \(in_quotes);"),
   "  }",
   "  map $asks $asked_redirect {", "    default $request_uri;",
-  (.[] | select(.[1]["auth-request-redirect"]) | "    \(.[0]) \(.[1]["auth-request-redirect"] | string);"), "  }",
+  (.[] | select(.[1]["auth-request-redirect"]) | "    \(.[0]) \(.[1]["auth-request-redirect"] | in_quotes);"), "  }",
   "  map \"$asks|$auth_status\" $what_failed {",
   "    \"~^([|]|[0-9]+[|]2..$)\" \"The request failed within nginx: the controller's log says why.\\n\";",
   "    default \"You are not let in, because the authentication service gave no answer that says so: it ended with status $auth_status.\\n\";",
@@ -499,7 +504,7 @@ def http_lines($trusting; $grpc; $logins):
   "  map \"$auth_always $status\" $auth_cookies_1 { \"~^(1 .*| (20[0146]|30[123478]))$\" $auth_cookies; }",
   (range(1; 5) as $number | cookie($number)),
   (if any(.[][1]; keeps) then
-     "  proxy_cache_path \("\($ENV.STATE_DIR)/scratch/nginx/auth" | string) keys_zone=auth_answers_256k:256k max_size=16m inactive=1d use_temp_path=off;",
+     "  proxy_cache_path \("\($ENV.STATE_DIR)/scratch/nginx/auth" | in_quotes) keys_zone=auth_answers_256k:256k max_size=16m inactive=1d use_temp_path=off;",
      "  map \"$upstream_status $upstream_http_content_length\" $is_long_answer { default 1; \"~204 $\" \"\"; \"~ [0-9]{1,3}$\" \"\"; }",
      "  upstream nobody { server 127.0.0.1:1 down; }"
    else empty
@@ -549,7 +554,9 @@ def location:
     "return 500 \"\("\(not_available(.nobody // "auth-url asks nobody")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\"; "
   elif .who then
     "set $asks \(.options); ",
-    (select(.set | keeps) | "set $asks_for \("\(.pathType) \(.path | @uri)" | string); "),
+    (select(.set["auth-url"] | contains("$escaped_request_uri"))
+     | "if ($escaped_request_uri = \"\") { return 414 \"The URL has more special characters than the authentication service can be told.\\n\"; } "),
+    (select(.set | keeps) | "set $asks_for \("\(.pathType) \(.path | @uri)" | in_quotes); set $asks_uri $uri; "),
     "set $auth_always \(if .set["auth-always-set-cookie"] then "1" else "\"\"" end); ",
     "auth_request \(asked_at); auth_request_set $auth_status $upstream_status; auth_request_set $auth_cookies $upstream_http_set_cookie; ",
     (.set.from_service // empty)

@@ -43,10 +43,10 @@ def location:
   (.head // "" | select(startswith("~* ")) // null) as $expression
   | (select(.set["upstream-vhost"] and .service) | "set $upstream_vhost \(vhost); "),
     ( .set["x-forwarded-prefix"] // empty
-      | if contains("$") | not then "set $forwarded_prefix \(string); "
+      | if contains("$") | not then "set $forwarded_prefix \(in_quotes); "
         elif $expression then
           # no line end
           "if ($uri \($expression)) { set $forwarded_prefix \(prefix); } if ($uri ~ \"[\\x00-\\x1f\\x7f]\") { set $forwarded_prefix \"\"; } "
-        else "set $forwarded_prefix \(gsub("\\$[1-9]"; "") | string); "
+        else "set $forwarded_prefix \(gsub("\\$[1-9]"; "") | in_quotes); "
         end ),
-    (.set["connection-proxy-header"] // empty | "set $connection_header \(string); ");
+    (.set["connection-proxy-header"] // empty | "set $connection_header \(in_quotes); ");

@@ -101,7 +101,7 @@ def mirror_location:
 def header_lines:
   "  map $uri $copied_host {",
   "    volatile;",
-  (unique[] | "    nginx-copies/\(.number) \(.host | string);"),
+  (unique[] | "    nginx-copies/\(.number) \(.host | in_quotes);"),
   "  }",
   "  map $copied_host $pod_host {",
   "    volatile;",

@@ -11,6 +11,6 @@ def location:
   | (.set["proxy-redirect-to"] // "off") as $to
   | if $from == "off" or $from == "default" or $to == "off" or speaks_grpc then empty
     elif ($to | startswith("/") | not) or .set["relative-redirects"] then
-      "proxy_redirect \($from | string) \($to | string); "
-    else "proxy_redirect \($from | string) \"$client_scheme://$request_host\($to | harmless)\"; "
+      "proxy_redirect \($from | in_quotes) \($to | in_quotes); "
+    else "proxy_redirect \($from | in_quotes) \"$client_scheme://$request_host\($to | harmless)\"; "
     end;

@@ -40,6 +40,8 @@ def claims($context):
         own_namespace as $of
         | ($set | files($of; $context.secrets)) as $files
         | if $files.closed then closed($files.closed)
+          elif $set["proxy-ssl-verify"] == "on" and (.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") | not) then
+            closed("proxy-ssl-verify is on, and nothing is verified without TLS: backend-protocol must be HTTPS, AUTO_HTTP or GRPCS")
           elif .protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then
             .upstream += ".tls-\(.options)"
             | .tls = $files
@@ -68,7 +70,7 @@ def location:
   select(.tls)
   | (if .protocol == "GRPCS" then "grpc_ssl_" else "proxy_ssl_" end) as $prefix
   | .set as $set
-  | def file: "\($ENV.STATE_DIR)/keys/\(.)" | string;
+  | def file: "\($ENV.STATE_DIR)/keys/\(.)" | in_quotes;
     (.tls.authority // empty
      | "trusted_certificate \(file)",
        (select(has_revocations) | "crl \(file)"),
@@ -77,5 +79,5 @@ def location:
     (.tls.certificate // empty | "certificate \(file)", "certificate_key \(file)"),
     ($set["proxy-ssl-server-name"] // empty | "server_name \(.)"),
     ($set["proxy-ssl-protocols"] // empty | "protocols \(split(" ") | map(select(. != "")) | unique | join(" "))"),
-    ($set["proxy-ssl-ciphers"] // empty | "ciphers \(string)")
+    ($set["proxy-ssl-ciphers"] // empty | "ciphers \(in_quotes)")
   | "\($prefix)\(.); ";

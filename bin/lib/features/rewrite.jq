@@ -47,6 +47,18 @@ def claims($context):
       else .
       end);
 
+# input: a location / output: whether $target may make a segment ".." of what its groups match: of /a(.*) and /b/$1,
+#         /a../c makes /b/../c
+#
+# It may not if it ends with the last group, the only one in it, and that has whole segments: (/.*), or /(.*).
+def may_have_dots($target):
+  ([.path | match("(?<!\\\\)[(](?![?])"; "g")] | length) as $groups
+  | [$target | scan("[$][1-9]")] as $used
+  | $used != []
+    and ($used == ["$\($groups)"] and ($target | endswith($used[0]))
+         and (.path | test("[(]/[.][*][)][?]?[$]?\\z")
+           or test("(/|[(]/[|][$][)])[(][.][*][)][$]?\\z") and ($target | test("(\\A|/)[$][1-9]\\z"))) | not);
+
 # input: a location / output: it with .rewrite, which comes last, as nginx runs no `if` or `set` after `break`
 #
 # The path of the rule itself as the target rewrites nothing, as in ingress-nginx: / with rewrite-target: / is common.
@@ -56,9 +68,14 @@ def with_rewrite($options):
   annotations($options)["rewrite-target"] as $target
   | if $target and $target != .path and (.pathType | IN("RegularExpression", "Exact")) then
       .rewrite = "rewrite \"\(if .pathType == "Exact" then "" else "(?i)" end)\(pattern)\" "
-        + if $target | startswith("/") then "\"\($target)\" break; "
-          else "\"/\($target)\"; rewrite \"(?s)^/(/.*)\" \"$1\" break; break; "
-          end
+        + (if $target | startswith("/") then "\"\($target)\"; "
+           else "\"/\($target)\"; rewrite \"(?s)^/(/.*)\" \"$1\"; "
+           end)
+        + (if may_have_dots($target) then
+             "if ($uri ~ \"/[.]{1,2}([/;\\x5c]|$)\") { return 400 \"The path that the pod would get has a segment \\\".\\\" or \\\"..\\\" in it, which is not served.\\n\"; } "
+           else ""
+           end)
+        + "break; "
     else .
     end;
 
