@@ -87,7 +87,8 @@ status_on() { # HOST -sess_out|-sess_in FILE [S_CLIENT_OPTION...]
   carol=(-cert "$dir/carol.crt" -key "$dir/carol.key" -cert_chain "$dir/between.crt")
   assert_equal 400 "$(status_on strict.example "${carol[@]}")"
   assert_equal 200 "$(status_on lax.example "${carol[@]}" -sess_out "$dir/session")"
-  [[ ! -s $dir/session ]] || assert_equal 400 "$(status_on strict.example "${carol[@]}" -sess_in "$dir/session")" # nginx 1.22 has given none
+  if [[ ${TIER-unit} == unit && ! -s $dir/session ]]; then return; fi # nginx 1.22 gives none
+  assert_equal 400 "$(status_on strict.example "${carol[@]}" -sess_in "$dir/session")"
 }
 
 # carol's certificate is signed by an authority between hers and the one in the Secret.

@@ -20,6 +20,7 @@ load words
   [[ ${TIER-unit} != unit ]] || refute_contains "$(grep 'in/$2' "$STATE_DIR/live/nginx.conf")" 'if ($uri'
 }
 
+# bats test_tags=cluster
 @test "rewrite-target gives the pod another path, with what the groups of the expression matched" {
   ingress groups one.example '/app(/|$)(.*)' red 'rewrite-target=/$2'
   ingress fixed two.example / red rewrite-target=/new/backend
