@@ -52,15 +52,21 @@ objects() { # EXPRESSION [JQ_OPTION...]
 tenant_deletes_all() {
   local path
   for path in networking.k8s.io/v1:ingresses discovery.k8s.io/v1:endpointslices; do
-    tenant delete --raw "/apis/${path%:*}/namespaces/tenant/${path#*:}"
+    tenant_deletes "/apis/${path%:*}/namespaces/tenant/${path#*:}"
   done
-  for path in services secrets; do tenant delete --raw "/api/v1/namespaces/tenant/$path"; done
+  for path in services secrets; do tenant_deletes "/api/v1/namespaces/tenant/$path"; done
 } >/dev/null
 
+tenant_deletes() { # PATH
+  api "$1" -X DELETE --max-time 60 -H 'Impersonate-User: system:serviceaccount:tenant:owner'
+}
+
+# Whether no pod serves anything of the tenant. If so, the namespaces owe nothing for their changes any more, as in
+# forget_changes.
 tenant_is_gone() {
   local pod
   for pod in $(controller_pods); do
-    ! kubectl -n bash-ingress exec "$pod" -- grep -q '"tenant/' /tmp/bash-ingress/live/model.json || return
+    kubectl -n bash-ingress exec "$pod" -- bash -c '! grep -q "\"tenant/" /tmp/bash-ingress/live/model.json && rm -f /tmp/bash-ingress/scratch/loop/accounts' || return
   done
 }
 

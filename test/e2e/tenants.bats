@@ -8,7 +8,6 @@ teardown_file() { remove_tenants; }
 
 setup() {
   wait_for 60 tenant_is_gone
-  forget_changes
   begin_asking
 }
 
