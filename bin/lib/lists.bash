@@ -56,8 +56,8 @@ check_head() { # KIND HEAD
 # Puts each item on a line of its own, so that a bad one costs only itself:
 #   {"metadata":{...},"spec":{...}},{"metadata":{...  =>  two lines
 # The API server writes compact JSON. Within a value, a quote is always \": so no value can contain this border. And no
-# object of these kinds has a list of objects that begin with "metadata". Fails unless the end of the list is there: "Q 1"
-# ends sed with status 1, and prints nothing more.
+# object of these kinds has a list of objects that begin with "metadata". Fails unless the end of the list is there:
+# "Q 1" ends sed with status 1, and prints nothing more.
 split_items() { # NAME
   [[ -s $folder/new/$1 ]] || fail 'the list is cut: its items are missing'
   local border='s/},{"metadata":{/}\n{"metadata":{/g' end='$ s/]}$//'
