@@ -4,6 +4,8 @@
 RENDER = kubectl kustomize manifests/$(or $(VARIANT),base) | sed 's|image: bash-ingress:dev$$|image: $(or $(IMAGE),bash-ingress:dev)|'
 
 .DEFAULT_GOAL := help
+SHELL = bash
+.SHELLFLAGS = -o pipefail -c
 .PHONY: demo demo-down test test-unit test-e2e test-kind test-nodes test-faults lint update-golden image deploy release-manifest cluster-up cluster-down conformance bench bench-quick help
 
 demo: ## start a cluster with the controller and two applications, and show what to try

@@ -50,7 +50,7 @@ def pass_on:
 #         hold what not everybody should read, such as a password.
 def message_for_clients:
   if .reason == "ProtectionNotAvailable" then
-    "503 Service Temporarily Unavailable: \(.message | split(": ")[0]) (its Events say why)"
+    "\(if .status == 500 then "500 Internal Server Error" else "503 Service Temporarily Unavailable" end): \(.message | split(": ")[0]) (its Events say why)"
   else .message end;
 
 # input: such a location / output: message_for_clients as a sentence, for a quoted nginx string

@@ -216,7 +216,7 @@ def asked($policy; $defaults):
                message: "these annotations have no effect here: \(.[:10] | join(", "))\(if length > 10 then " and others" else "" end)"} ) ] as $problems
       | (if $policy == "strict" then [$problems[].message] else [] end) as $strict
       | ($obstacles + $strict | if . == [] then null
-         else "closed, because its protection is not available here: \(.[:5] | join("; "))\(if length > 5 then "; and more" else "" end)"
+         else "closed, because \(if $obstacles == [] then "ANNOTATION_POLICY is strict" else "its protection is not available here" end): \(.[:5] | join("; "))\(if length > 5 then "; and more" else "" end)"
          end) as $closed
       | [$all[] | select(.set and (.row.where or ($closed | not)))] as $counting
       | {

@@ -7,7 +7,8 @@
 #   {slice, service, fqdn: true}   it has names instead of addresses
 #   {slice: "namespace/name", service: "namespace/name", ports: {"name of a port": number}, ready: [address],
 #    ending: [address]}            IPv6 addresses in brackets, as in a URL;
-#                                  of_controllers: true if they are the controller's own (reachable.jq)
+#                                  of_controllers: true if they are the controller's own (reachable.jq);
+#                                  refused: which are left out, and why (cidrs.jq)
 # (The order of the includes is for jq 1.8.2: see "jq in short" in bin/README.md.)
 include "reachable"; # of_controllers
 include "items"; # key, each_item

@@ -12,20 +12,19 @@ def of_controllers($namespace; $pod):
   end;
 
 # input:  the digest of an EndpointSlice
-# output: it without its addresses for which is_refused, and a problem if there are any
+# output: it without its addresses for which is_refused; if there are any, with .refused: a sentence about them
 def without(is_refused; $why):
   [.ready[], .ending[] | select(is_refused)] as $refused
   | if $refused == [] then .
     else
-      ((.ready, .ending) |= map(select(is_refused | not))),
-      (if $refused[1:] == [] then "is not served"
-       else "and \($refused[1:] | length) more addresses are not served"
-       end) as $what
-      | {problem: {namespace: (.slice | split("/")[0]), reason: "EndpointRefused",
-                   message: "EndpointSlice \(.slice): \($refused[0]) \($what): \($why)"}}
+      ((.ready, .ending) |= map(select(is_refused | not)))
+      | (if $refused[1:] == [] then "is not served"
+         else "and \($refused[1:] | length) more addresses are not served"
+         end) as $what
+      | .refused = ([.refused // "EndpointSlice \(.slice)", "\($refused[0]) \($what): \($why)"] | join(": "))
     end;
 
-# input: [digest of an EndpointSlice] / output: each, without addresses of the controller; and problems
+# input: [digest of an EndpointSlice] / output: each, without addresses of the controller
 #
 # On a node's own network, others may listen at a controller's address, too: so it is refused only in EndpointSlices
 # with a port where the controller listens. An IPv6 address can be spelled in several ways: what gets past here ends

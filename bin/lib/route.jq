@@ -178,10 +178,11 @@ def cut_problems($upstreams):
   | .[] | select(.upstream and $cut[.upstream])
   | problem(.ingress; "TooManyEndpoints"; "Service \(.service) has too many endpoints: for port \(.port), only the first \($cut[.upstream]) are served");
 
-# input: [winner] / output: a problem for each whose Service has EndpointSlices that are not served
+# input: [winner] / output: a problem for each EndpointSlice of its Service that is not served, or not all of it
 def slice_problems($slices):
-  [.[] | select(.upstream) | select(any($slices[.service][]?; .fqdn)) | {ingress, service}] | unique[]
-  | problem(.ingress; "FQDNNotServed"; "Service \(.service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere");
+  [.[] | select(.upstream) | {ingress, service} + ($slices[.service][]? | select(.fqdn or .refused) | {fqdn, refused})] | unique[]
+  | problem(.ingress; if .fqdn then "FQDNNotServed" else "EndpointRefused" end;
+      .refused // "Service \(.service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere");
 
 # input: a winner / output: the location that the model shows; $ready is {"upstream name": true, ...}
 def location($ready):
@@ -211,8 +212,7 @@ def slices: sort_by(.slice) | group_by(.service) | map({(.[0].service): .}) | ad
 | if .[-1].whole then . else error("the snapshot is not whole") end
 | . as $lines
 | services as $services
-| [map(select(.slice)) | reachable] as $reachable # (2)
-| ($reachable | map(select(.slice)) | slices) as $slices
+| ([map(select(.slice)) | reachable] | slices) as $slices # (2: reachable)
 | known_secrets as $secrets
 | (map(select(.terminating) | {(.terminating): true}) | add // {}) as $terminating
 | (map(select(.ingress)) | by_age($terminating)) as $ours
@@ -261,7 +261,7 @@ def slices: sort_by(.slice) | group_by(.service) | map({(.[0].service): .}) | ad
     certificates: [$certificates[] | select(.files)],
     defaultCertificate: $default_file,
     problems:
-      ([ ( $lines[], $reachable[], $answered[], $hosts[].problems[]?, $decided[],
+      ([ ( $lines[], $answered[], $hosts[].problems[]?, $decided[],
            ($winners | slice_problems($slices), cut_problems($upstreams)),
            $certificates[], ($default_certificate[] | objects)
            | .problem // empty ),

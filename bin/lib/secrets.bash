@@ -103,7 +103,7 @@ run_certificates() {
   local said status=0
   said=$(nice -n 5 "$bin/certificates" "$folder/digested/ingresses.digest" 2>&1) || status=$?
   if ((status == 0)); then said=''; else said=${said:-certificates ended with status $status}; fi
-  if ((status != 3)); then
+  if ((status != 3)) && [[ -d $folder/error ]]; then # a fetch that was run alone has taken its folder away
     printf '%s' "$said" >"$folder/error/secrets.new"
     mv -T "$folder/error/secrets.new" "$folder/error/secrets"
   fi

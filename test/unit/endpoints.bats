@@ -140,15 +140,21 @@ ROWS
   ENDPOINT_CIDRS=127.77.0.0/31,127.77.0.3,::/64 assert_endpoints <<'ROWS'
     # Service   asks for   slices                                       answers
     80          80         8080: 127.77.0.1                             127.77.0.1:8080
-    80          80         8080: 127.77.0.1 127.77.0.2 127.77.0.3       127.77.0.1:8080 127.77.0.3:8080   EndpointRefused: null: EndpointSlice demo/pods-0: 127.77.0.2 is not served: not in ENDPOINT_CIDRS
-    80          80         8080: 127.77.0.2 127.77.0.4 127.77.0.5       503   EndpointRefused: null: EndpointSlice demo/pods-0: 127.77.0.2 and 2 more addresses are not served: not in
-    80          80         8080: 127.77.0.1; 8080: 127.77.0.2           127.77.0.1:8080   EndpointRefused: null: EndpointSlice demo/pods-1:
-    80          80         8080: 127.77.0.1,notready 127.77.0.2,terminating   503   EndpointRefused: null: EndpointSlice demo/pods-0: 127.77.0.2
+    80          80         8080: 127.77.0.1 127.77.0.2 127.77.0.3       127.77.0.1:8080 127.77.0.3:8080   EndpointRefused: demo/pods: EndpointSlice demo/pods-0: 127.77.0.2 is not served: not in ENDPOINT_CIDRS
+    80          80         8080: 127.77.0.2 127.77.0.4 127.77.0.5       503   EndpointRefused: demo/pods: EndpointSlice demo/pods-0: 127.77.0.2 and 2 more addresses are not served: not in
+    80          80         8080: 127.77.0.1; 8080: 127.77.0.2           127.77.0.1:8080   EndpointRefused: demo/pods: EndpointSlice demo/pods-1:
+    80          80         8080: 127.77.0.1,notready 127.77.0.2,terminating   503   EndpointRefused: demo/pods: EndpointSlice demo/pods-0: 127.77.0.2
     80          80         IPv6 8080: ::1                               ::1:8080
-    80          80         IPv6 8080: 0:0:0:1::1                        503   EndpointRefused: null: EndpointSlice demo/pods-0: [0:0:0:1::1] is not served
+    80          80         IPv6 8080: 0:0:0:1::1                        503   EndpointRefused: demo/pods: EndpointSlice demo/pods-0: [0:0:0:1::1] is not served
     # what an IPv4 address within an IPv6 one stands for
-    80          80         IPv6 8080: ::ffff:7f4d:2                     503   EndpointRefused: null: EndpointSlice demo/pods-0: [::ffff:7f4d:2] is not served
+    80          80         IPv6 8080: ::ffff:7f4d:2                     503   EndpointRefused: demo/pods: EndpointSlice demo/pods-0: [::ffff:7f4d:2] is not served
 ROWS
+}
+
+@test "with ENDPOINT_CIDRS, an address outside is no problem where no Ingress asks for its Service, as that of the API server" {
+  ENDPOINT_CIDRS=127.0.0.0/8 snapshot rules '.endpointSlices.items += [{metadata: {namespace: "default", name: "kubernetes", labels: {"kubernetes.io/service-name": "kubernetes"}},
+    addressType: "IPv4", ports: [{name: "https", port: 6443}], endpoints: [{addresses: ["10.1.2.3"]}]}]' | "$bin/route" >"$dir/model.json"
+  assert_equal '' "$(jq -r '.problems[] | select(.reason == "EndpointRefused").message' "$dir/model.json")"
 }
 
 @test "with ENDPOINT_CIDRS, service-upstream does not go to the Service's address, from where other endpoints could be asked" {

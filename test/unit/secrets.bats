@@ -371,6 +371,15 @@ ROWS
   assert_equal new "$(certificate_for a.example)"
 }
 
+@test "a fetch that is run alone says nothing when it ends before the Secrets have been looked at" {
+  add_pair demo/one a.example
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "one"}]}'
+  go_live
+  said=$("$bin/fetch" 2>&1 >"$dir/alone") # until what it started has ended, too
+  assert_equal '' "$said"
+  assert_equal '{"whole":true}' "$(tail -n 1 "$dir/alone")"
+}
+
 @test "a doubtful list of Secrets changes nothing" {
   add_pair demo/tls a.example
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "tls"}]}'
