@@ -9,7 +9,7 @@
 find_workers() { # working|leaving
   local children=() worker
   found=()
-  # The file has no line end, and a kernel without CONFIG_PROC_CHILDREN no such file.
+  # The file has no line end, and a kernel without CONFIG_PROC_CHILDREN no such file: then none is found.
   read -r -a children 2>/dev/null <"/proc/$master/task/$master/children" || true
   for worker in "${children[@]}"; do
     ! does "$1" "$worker" || found+=("$worker")

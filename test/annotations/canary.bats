@@ -57,10 +57,21 @@ with_header() { # HEADER HOST
   ingress new-3 three.example /a/ blue canary=true canary-weight=100
   ingress main-4 four.example / red
   ingress new-4 four.example '/(x|y)' blue canary=true canary-weight=100
+  ingress main-5 five.example /plain red
+  ingress new-5 five.example /plain blue canary=true canary-weight=100
+  add_path new-5 '/bad%20path'
   serve
-  assert_equal 'blue blue blue red' "$({ who_answers one.example / && who_answers two.example /api/y && who_answers three.example /a/b && who_answers four.example /x; } | xargs)"
+  assert_equal 'blue blue blue red blue' "$({ who_answers one.example / && who_answers two.example /api/y && who_answers three.example /a/b && who_answers four.example /x && who_answers five.example /plain/x; } | xargs)"
   assert_equal '/x /y' "$(pod_gets .uri one.example /) $(pod_gets .uri two.example /api/y)"
-  assert_equal 'CanaryWithoutMain: e2e/new-4: the canary gets no requests: no other Ingress of its namespace asks for RegularExpression path /(x|y) of host four.example' "$(problems)"
+  assert_contains "$(problems)" 'CanaryWithoutMain: e2e/new-4: the canary gets no requests: no other Ingress of its namespace asks for RegularExpression path /(x|y) of host four.example'
+}
+
+# Gives an Ingress of the test the same rule for another path, too.
+add_path() { # NAME PATH
+  local file
+  file=$(echo "$BATS_TEST_TMPDIR/objects"/*-"e2e-$1.json")
+  jq -c --arg path "$2" '.spec.rules[0].http.paths |= . + [.[0] | .path = $path]' "$file" >"$file.new"
+  mv "$file.new" "$file"
 }
 
 @test "canary-weight: so many of a hundred, or of canary-weight-total; none and all are exact" {

@@ -8,7 +8,10 @@ load words
   ingress first one.example '/first(.*)' red 'rewrite-target=$1'
   ingress dotted one.example '/dotted/(.*)' red 'rewrite-target=/in/.$1'
   ingress whole one.example '/whole(/|$)(.*)' red 'rewrite-target=/in/$2'
+  ingress bracket one.example '/bracket(.*\(/.*)' red 'rewrite-target=/in/$1'
+  ingress backslash one.example '/backslash/([^x]*)x(.*)' red 'rewrite-target=/in/$1$2'
   serve
+  assert_equal '400 400' "$(statuses one.example/{bracket..%2fsecret\(/x,backslash/foo%5cx..%5csecret})"
   local name path
   for path in ../secret/x '..;/secret/x' %2e%2e/secret/x ..%2fsecret/x './secret/x' '..%5csecret/x'; do
     assert_equal "$path: 400 400 400" "$path: $(statuses one.example/{joined,middle,first}"$path")"

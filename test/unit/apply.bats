@@ -54,6 +54,15 @@ have_gone() { # WORKERS
   assert_equal "$(wc -l <<<"$first")" "$(workers | wc -l)"
 }
 
+@test "where the kernel does not list the children of a process, a reload is proved by what nginx serves alone" {
+  copy_programs
+  sed -i 's|task/$master/children"|task/$master/no-children"|' "$bin/lib/drain.bash"
+  serve rules
+  run apply broken
+  assert_equal 0 "$status"
+  refute_contains "$output" 'did not make the new configuration live'
+}
+
 is_leaving() { # WORKER
   ! does working "$1"
 }

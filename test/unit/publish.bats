@@ -447,6 +447,15 @@ routed() {
   assert_equal 'Normal fruit: all that it asks for is served, at 192.0.2.1' "$(routed)"
 }
 
+@test "hundreds of Ingresses with long names that get their first address have their Events" {
+  export PUBLISH_ADDRESS=192.0.2.1
+  live_is rules '.ingresses.items[0] as $one | .ingresses.items = [range(500) as $i | $one | .metadata.name = "i\($i)-" + "x" * 220 | .spec.rules[0].host = "h\($i).example"]'
+  publish
+  assert_equal 0 "$status"
+  assert_equal '' "$(grep -o 'too long' <<<"$output")"
+  assert_equal 250 "$(routed | wc -l)" # as many as are told in a pass
+}
+
 @test "when the last problem of an Ingress is solved, a Normal Event says so" {
   live_is rules ".ingresses.items |= .[:1] | .services.items = [] | $showing"
   publish

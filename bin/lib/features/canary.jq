@@ -1,5 +1,5 @@
 # canary: true. Such an Ingress gets some of the requests of another one, its main Ingress: the one of the same
-# namespace with the same host, path and type. These annotations decide which requests, in this order:
+# namespace with the same host and path. These annotations decide which requests, in this order:
 #
 #   canary-by-header   with canary-by-header-value or -pattern: those with this value; without: always and never
 #   canary-by-cookie   always and never
@@ -81,9 +81,12 @@ def claims($context; has_pods):
   def place: [.host, .path, .pathType, own_namespace] | tojson;
   def asks: .ingress and (.service or .status);
   def is_canary: .ingress and annotations($context.options).canary;
-  # to a main Ingress with expressions, /a/ is not /a
+  # Only the main Ingress may say that paths are expressions; to these, /a/ is not /a.
   def main_place($mains):
-    first((., (select(.pathType == "Prefix") | .pathType = "RegularExpression" | ., .path += "/") | place | select($mains[.])), place);
+    def prefix_to_expression: select(.pathType == "Prefix") | .pathType = "RegularExpression" | ., .path += "/";
+    def expression_to_prefix:
+      select(.pathType == "RegularExpression") | .pathType = "Prefix" | .path |= if . == "/" then . else rtrimstr("/") end;
+    first((., prefix_to_expression, expression_to_prefix | place | select($mains[.])), place);
   if any(.[]; is_canary) | not then .
   else
     map(select(is_canary and asks)) as $asking

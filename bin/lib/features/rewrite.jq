@@ -56,7 +56,7 @@ def may_have_dots($target):
   | [$target | scan("[$][1-9]")] as $used
   | $used != []
     and ($used == ["$\($groups)"] and ($target | endswith($used[0]))
-         and (.path | test("[(]/[.][*][)][?]?[$]?\\z")
+         and (.path | test("(?<!\\\\)[(]/[.][*][)][?]?[$]?\\z")
            or test("(/|[(]/[|][$][)])[(][.][*][)][$]?\\z") and ($target | test("(\\A|/)[$][1-9]\\z"))) | not);
 
 # input: a location / output: it with .rewrite, which comes last, as nginx runs no `if` or `set` after `break`
@@ -72,7 +72,7 @@ def with_rewrite($options):
            else "\"/\($target)\"; rewrite \"(?s)^/(/.*)\" \"$1\"; "
            end)
         + (if may_have_dots($target) then
-             "if ($uri ~ \"/[.]{1,2}([/;\\x5c]|$)\") { return 400 \"The path that the pod would get has a segment \\\".\\\" or \\\"..\\\" in it, which is not served.\\n\"; } "
+             "if ($uri ~ \"[/\\x5c][.]{1,2}([/;\\x5c]|$)\") { return 400 \"The path that the pod would get has a segment \\\".\\\" or \\\"..\\\" in it, which is not served.\\n\"; } "
            else ""
            end)
         + "break; "
