@@ -1,5 +1,5 @@
-# Which addresses of EndpointSlices nginx never calls: the controller's own, or it would ask itself. (Those outside of
-# ENDPOINT_CIDRS are not even in the snapshot, see cidrs.jq.)
+# Which addresses of EndpointSlices nginx never calls: the controller's own, or it would ask itself; and who is told.
+# (Those outside of ENDPOINT_CIDRS are not even in the snapshot, see cidrs.jq.)
 
 # input:  an EndpointSlice
 # output: {of_controllers: true} if its Service is the controller's: this pod is in it; else {}
@@ -38,3 +38,21 @@ def reachable:
       without(IN($of_controllers[]); "address and port of a controller")
     else .
     end;
+
+# input:  [winner] (route.jq); $slices: {"namespace/name of a Service": [digest of an EndpointSlice]}
+# output: problems of Ingresses that ask for a Service whose EndpointSlices are not served, or not all of them
+#
+# A Service may have many of these, and an Ingress many paths: so each pair is looked at once, and has two problems at
+# most. (.also: annotations ask for it.)
+def slice_problems($slices):
+  if any($slices[][]; .fqdn or .refused) | not then empty
+  else
+    ([.[] | select(.upstream) | {ingress, service}, {ingress} + (.also[]? | {service})] | unique)[]
+    | . as {$ingress, $service}
+    | ($slices[$service] // []) as $its
+    | (select(any($its[]; .fqdn))
+       | {reason: "FQDNNotServed", message: "Service \($service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere"}),
+      ([$its[].refused // empty] | select(. != [])
+       | {reason: "EndpointRefused", message: "\(.[0])\(if .[1:] == [] then "" else "; and so in \(.[1:] | length) more of Service \($service)" end)"})
+    | {problem: ({$ingress} + .)}
+  end;

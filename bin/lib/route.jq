@@ -49,7 +49,7 @@ include "shut"; # served
 include "ownership"; # with_owners
 include "features"; # feature_claims
 include "feature-files";
-include "reachable"; # reachable
+include "reachable"; # reachable, slice_problems
 include "allow"; # is_name, is_port, quoted
 
 # --- 1. claim
@@ -177,12 +177,6 @@ def cut_problems($upstreams):
   ($upstreams | map(select(.cut) | {(.name): .cut}) | add // {}) as $cut
   | .[] | select(.upstream and $cut[.upstream])
   | problem(.ingress; "TooManyEndpoints"; "Service \(.service) has too many endpoints: for port \(.port), only the first \($cut[.upstream]) are served");
-
-# input: [winner] / output: a problem for each EndpointSlice of its Service that is not served, or not all of it
-def slice_problems($slices):
-  [.[] | select(.upstream) | {ingress, service} + ($slices[.service][]? | select(.fqdn or .refused) | {fqdn, refused})] | unique[]
-  | problem(.ingress; if .fqdn then "FQDNNotServed" else "EndpointRefused" end;
-      .refused // "Service \(.service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere");
 
 # input: a winner / output: the location that the model shows; $ready is {"upstream name": true, ...}
 def location($ready):

@@ -9,9 +9,10 @@ load words
   ingress dotted one.example '/dotted/(.*)' red 'rewrite-target=/in/.$1'
   ingress whole one.example '/whole(/|$)(.*)' red 'rewrite-target=/in/$2'
   ingress bracket one.example '/bracket(.*\(/.*)' red 'rewrite-target=/in/$1'
+  ingress either one.example '/either(a|\(/|$)(.*)' red 'rewrite-target=/in/$2'
   ingress backslash one.example '/backslash/([^x]*)x(.*)' red 'rewrite-target=/in/$1$2'
   serve
-  assert_equal '400 400' "$(statuses one.example/{bracket..%2fsecret\(/x,backslash/foo%5cx..%5csecret})"
+  assert_equal '400 400 400' "$(statuses one.example/{bracket..%2fsecret\(/x,backslash/foo%5cx..%5csecret,eithera../secret})"
   local name path
   for path in ../secret/x '..;/secret/x' %2e%2e/secret/x ..%2fsecret/x './secret/x' '..%5csecret/x'; do
     assert_equal "$path: 400 400 400" "$path: $(statuses one.example/{joined,middle,first}"$path")"
@@ -20,7 +21,7 @@ load words
   for name in joined middle first; do assert_equal "$name: 200" "$name: $(status one.example "/$name/a..b/..c/x")"; done
   assert_equal '/in/a..b/..c' "$(pod_gets .uri one.example /whole/a..b/..c)"
   assert_equal 400 "$(status one.example /whole/../secret)"
-  [[ ${TIER-unit} != unit ]] || refute_contains "$(grep 'in/$2' "$STATE_DIR/live/nginx.conf")" 'if ($uri'
+  [[ ${TIER-unit} != unit ]] || refute_contains "$(grep whole "$STATE_DIR/live/nginx.conf")" 'if ($uri'
 }
 
 # bats test_tags=cluster

@@ -157,6 +157,25 @@ ROWS
   assert_equal '' "$(jq -r '.problems[] | select(.reason == "EndpointRefused").message' "$dir/model.json")"
 }
 
+@test "hundreds of EndpointSlices that are not served cost little, hide no other problem, and are told to all whose annotations ask for them" {
+  odd='def odd($number; type; address): {metadata: {namespace: "demo", name: "odd-\($number)", labels: {"kubernetes.io/service-name": "odd"}},
+      addressType: type, ports: [{name: "", port: 8080}], endpoints: [{addresses: [address]}]};
+    def ingress($name; $service; $paths; $annotations): {metadata: {namespace: "demo", $name, $annotations}, spec: {ingressClassName: "bash", rules: [{host: "odd.example",
+      http: {paths: [$paths[] | {path: ., pathType: "Prefix", backend: {service: {name: $service, port: {number: 80}}}}]}}]}};
+    .services.items += [{metadata: {namespace: "demo", name: "odd"}, spec: {clusterIPs: ["10.96.0.9"], ports: [{port: 80}]}}]
+    | .endpointSlices.items += [range(600) | odd(.; "FQDN"; "a.example"), odd(. + 600; "IPv4"; "10.0.0.\(. % 250)")]
+    | .ingresses.items = [ingress("many"; "odd"; [range(2000) | "/\(.)"]; {}), ingress("missing"; "missing"; ["/missing"]; {}),
+      ingress("asks"; "apple"; ["/asks"]; {"nginx.ingress.kubernetes.io/auth-url": "http://odd.demo.svc/check"})]'
+  ENDPOINT_CIDRS=127.0.0.0/8 snapshot rules "$odd" >"$dir/snapshot"
+  timeout 10 "$bin/route" <"$dir/snapshot" >"$dir/model.json"
+  assert_equal 'demo/asks EndpointRefused
+demo/asks FQDNNotServed
+demo/many EndpointRefused
+demo/many FQDNNotServed
+demo/missing ServiceNotFound' "$(jq -r '.problems[] | select(.reason | IN("EndpointRefused", "FQDNNotServed", "ServiceNotFound")) | "\(.ingress) \(.reason)"' "$dir/model.json" | sort)"
+  assert_contains "$(jq -r '.problems[].message' "$dir/model.json")" 'EndpointSlice demo/odd-1000: 10.0.0.150 is not served: not in ENDPOINT_CIDRS; and so in 599 more of Service demo/odd'
+}
+
 @test "with ENDPOINT_CIDRS, service-upstream does not go to the Service's address, from where other endpoints could be asked" {
   service_upstream='(.ingresses.items[] | select(.metadata.name == "fruit").metadata) |= (.annotations["nginx.ingress.kubernetes.io/service-upstream"] = "true")
     | .services.items[].spec.clusterIPs = ["10.96.0.7"]'

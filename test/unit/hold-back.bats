@@ -146,8 +146,8 @@ told() {
 }
 
 @test "a problem of a namespace's objects that changes all the time waits as well" {
-  refuse() { jq -c --arg text "$1" 'if .whole then {problem: {namespace: "noisy", reason: "EndpointRefused", message: $text}}, . else select(.problem | not) end' "$dir/now" >"$dir/new" && mv "$dir/new" "$dir/now"; }
-  told() { jq -r 'select(.problem.reason == "EndpointRefused").problem.message' "$STATE_DIR/live/snapshot"; }
+  refuse() { jq -c --arg text "$1" 'if .whole then {problem: {namespace: "noisy", reason: "ObjectUnreadable", message: $text}}, . else select(.problem | not) end' "$dir/now" >"$dir/new" && mv "$dir/new" "$dir/now"; }
+  told() { jq -r 'select(.problem.reason == "ObjectUnreadable").problem.message' "$STATE_DIR/live/snapshot"; }
   for number in {1..41}; do
     refuse "number $number"
     pass_at 1000
@@ -193,7 +193,7 @@ times() {
 }
 
 @test "a namespace with a problem of its objects that does not change pays nothing while another waits" {
-  sed -i '/"slice":"quiet/ a {"problem":{"namespace":"quiet","reason":"EndpointRefused","message":"always the same"}}' "$dir/now" # where fetch has it
+  sed -i '/"slice":"quiet/ a {"problem":{"namespace":"quiet","reason":"ObjectUnreadable","message":"always the same"}}' "$dir/now" # where fetch has it
   cp "$dir/now" "$STATE_DIR/live/snapshot"
   has_moved_40_times
   for second in {1001..1004}; do pass_at "$second"; done

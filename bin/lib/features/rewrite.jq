@@ -57,7 +57,7 @@ def may_have_dots($target):
   | $used != []
     and ($used == ["$\($groups)"] and ($target | endswith($used[0]))
          and (.path | test("(?<!\\\\)[(]/[.][*][)][?]?[$]?\\z")
-           or test("(/|[(]/[|][$][)])[(][.][*][)][$]?\\z") and ($target | test("(\\A|/)[$][1-9]\\z"))) | not);
+           or test("(/|(?<!\\\\)[(]/[|][$][)])[(][.][*][)][$]?\\z") and ($target | test("(\\A|/)[$][1-9]\\z"))) | not);
 
 # input: a location / output: it with .rewrite, which comes last, as nginx runs no `if` or `set` after `break`
 #
