@@ -53,10 +53,10 @@ is_settled() { # POD
 }
 
 # The tests before may have changed so much that namespace e2e has to wait for its changes (bin/hold-back). As if
-# minutes had passed, it owes nothing then.
+# minutes had passed, it owes nothing then. (The file stays: somebody may be about to read it.)
 forget_changes() {
   local pod
-  for pod in $(controller_pods); do kubectl -n bash-ingress exec "$pod" -- rm -f /tmp/bash-ingress/scratch/loop/accounts; done
+  for pod in $(controller_pods); do kubectl -n bash-ingress exec "$pod" -- truncate -c -s 0 /tmp/bash-ingress/scratch/loop/accounts; done
 }
 
 # Whether the pod's metrics, which the loop writes, name the configuration that nginx serves.
