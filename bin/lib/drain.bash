@@ -150,15 +150,16 @@ remember_replaced() { # WORKER...
 # more connections: till then, most go to the old ones. It need not be so long: as soon
 # as all the new ones run, we say the same (SIGQUIT, as nginx does). If an old one ends at
 # once, nginx hears of it only after those 0.1 s, and does not start it again.
-# Sets new_workers: how many of the new ones run.
+# Fails if none of the new ones runs yet.
 retire_old_workers() {
-  local worker
-  new_workers=0
+  local worker new=0
+  ((${#old_workers[@]} > 0)) || return 0
   find_workers working
   for worker in "${found[@]}"; do
-    [[ " ${old_workers[*]} " == *" $worker "* ]] || new_workers=$((new_workers + 1))
+    [[ " ${old_workers[*]} " == *" $worker "* ]] || new=$((new + 1))
   done
-  ((new_workers < ${#old_workers[@]})) || kill -QUIT "${old_workers[@]}" 2>/dev/null || true # they may have heard it
+  ((new < ${#old_workers[@]})) || kill -QUIT "${old_workers[@]}" 2>/dev/null || true # they may have heard it
+  ((new > 0))
 }
 
 # Until no new connection gets the old configuration.
@@ -166,11 +167,11 @@ wait_for_old_workers() {
   local end=$(($(uptime) + reload_seconds)) worker
   for worker in "${old_workers[@]}"; do
     while does working "$worker" && (($(uptime) <= end)); do
-      retire_old_workers
+      retire_old_workers || true
       sleep 0.01
     done
   done
 }
 
 # At most draining_workers at once, and more than few_workers only if there is memory for them.
-found=() old_workers=() new_workers=0 least_seconds=10 idle_seconds=6 few_workers=8 draining_workers=64
+found=() old_workers=() least_seconds=10 idle_seconds=6 few_workers=8 draining_workers=64
