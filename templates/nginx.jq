@@ -9,10 +9,10 @@
 # At a first reading, skip certificates, and what features add (`with_features`): the fields `lines`, `head`,
 # `directives`, `target`, `rewrite`, `tls_target` and `tls_name`.
 
-include "features"; # with_features
-include "feature-files";
-include "server-blocks"; # merged, blocks_against_redirects
-include "certificate-maps"; # certificate_maps, certificate_directives
+include "annotations/features"; # with_features
+include "annotations/feature-files";
+include "render/server-blocks"; # merged, blocks_against_redirects
+include "render/certificate-maps"; # certificate_maps, certificate_directives
 include "quoting"; # in_quotes, harmless, certificate_name
 
 # input: an upstream / output: its block

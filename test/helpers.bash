@@ -26,6 +26,19 @@ wait_for() { # SECONDS COMMAND...
   done
 }
 
+# Changes FILE with sed, and fails if that changes nothing: an edit that no longer matches would leave a test without what
+# it tests.
+edit() { # FILE SED_ARGUMENT...
+  sed "${@:2}" "$1" >"$1.edited" || return
+  if cmp -s "$1" "$1.edited"; then
+    rm "$1.edited"
+    printf 'this changes nothing in %s: sed %s\n' "$1" "${*:2}" >&2
+    return 1
+  fi
+  cat "$1.edited" >"$1" # and not mv, which would take its mode away
+  rm "$1.edited"
+}
+
 assert_equal() { # EXPECTED ACTUAL
   [[ $1 == "$2" ]] || {
     printf 'expected: %s\nactual:   %s\n' "$1" "$2" >&2

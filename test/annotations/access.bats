@@ -49,7 +49,7 @@ load words
   assert_equal '503 404 200 200' "$(statuses either.example/whole 'alone.example/x;y' 'free.example/x;y' 'own.example/x;y')"
   assert_equal '503 503 200' "$(statuses 'sign.example/x;y' sign.example/{y,x})"
   # what of a path is certain: itself, or the folder with all that it could mean
-  assert_equal '/a;b /a|b /a/ / / / /a/ / / / /' "$(jq -n -r -L "$bin/lib" 'include "shut"; include "ownership"; include "allow";
+  assert_equal '/a;b /a|b /a/ / / / /a/ / / / /' "$(jq -n -r -L "$bin/lib" 'include "route/shut"; include "route/ownership"; include "allow";
     [("/a;b", "/a|b", "/a/b%20c", "/a/%2e%2E/b", "/a/../b%", "é" * 1025 | certain(false)), ("/a/b+/c", "/a/?b", "/a|/b", "/a/..", "x" | certain(true))] | join(" ")')"
   assert_contains "$(problems)" 'ProtectionNotAvailable: e2e/number: closed because Ingress e2e/group protects a path that is not served, which could be this one'
 }

@@ -299,7 +299,7 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal '[["alice"],null,["staff"]]' "$(pod_gets '[.header["X-Auth-Request-User", "X-Auth-Request-Email", "X-Auth-Request-Groups"]] | tojson' asks.example / "${said[@]}")"
   assert_equal '[["eve"],["eve"]]' "$(pod_gets '[.header["X-Auth-Request-User", "X-Auth-Request-Email"]] | tojson' plain.example / "${said[@]}")"
   assert_equal '["https://asks.example/"]' "$(pod_gets '.header["X-Asked"][0] | fromjson | .header["X-Original-Url"] | tojson' asks.example / "${said[@]}")"
-  assert_equal "$(sed -nE 's/^ *proxy_set_header ([^ ]+) .*/\1/p' "$templates/proxy-headers.conf")" "$(jq -r '.[]' "$bin/lib/features/dropped-headers.json")"
+  assert_equal "$(sed -nE 's/^ *proxy_set_header ([^ ]+) .*/\1/p' "$templates/proxy-headers.conf")" "$(jq -r '.[]' "$bin/lib/annotations/features/dropped-headers.json")"
 }
 
 @test "a service without a ready pod, or one that is gone, closes the path" {

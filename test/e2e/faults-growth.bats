@@ -100,7 +100,7 @@ has_reloaded() { # TIMES   since $begin
   ((descriptors <= before[1] + 40)) # of a worker more, which is just being replaced
   ((files <= before[2] + 2))
   ((memory <= before[3] * 5 / 4 + 8192))
-  ((lingering <= 8)) # few_workers in bin/lib/drain.bash
+  ((lingering <= 8)) # few_workers in bin/lib/apply/drain.bash
 }
 
 # An Ingress NAME with RULES rules, each with PATHS paths of LENGTH characters.

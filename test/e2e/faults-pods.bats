@@ -14,7 +14,7 @@ teardown() {
 }
 
 in_pod() { # SCRIPT [ARGUMENT...]   runs it in $pod, with the words that the steps share
-  kubectl -n bash-ingress exec "$pod" -- bash -c "source settings; source \$bin/lib/nginx.bash; $1" _ "${@:2}"
+  kubectl -n bash-ingress exec "$pod" -- bash -c "source settings; source \$bin/lib/apply/nginx.bash; $1" _ "${@:2}"
 }
 
 # --- kill -9
@@ -99,7 +99,8 @@ two_others_are_ready() { # POD
 
 break_allow_list() {
   patched=yes
-  sed 's/if length > 1024 then/if false then/' bin/lib/allow.jq >"$BATS_TEST_TMPDIR/allow.jq"
+  cp bin/lib/allow.jq "$BATS_TEST_TMPDIR"
+  edit "$BATS_TEST_TMPDIR/allow.jq" 's/if length > 1024 then/if false then/'
   kubectl -n bash-ingress create configmap allow-list --from-file "$BATS_TEST_TMPDIR/allow.jq"
   kubectl -n bash-ingress patch deployment bash-ingress -p '{"spec": {"template": {"spec": {
     "volumes": [{"name": "allow-list", "configMap": {"name": "allow-list"}}],

@@ -65,6 +65,11 @@ shell_programs() {
   done
 }
 
+@test "tests change texts with edit, which fails if nothing matches" {
+  run grep -rn --include='*.bats' --include='*.bash' --exclude-dir=kind -E 'sed (-[a-zA-Z]+ )*-[a-zA-Z]*i' test
+  assert_equal '' "$(grep -v lint.bats <<<"$output")"
+}
+
 @test "comments have at most 120 columns" {
   run -0 xargs -a <(git ls-files bin templates | grep -vE '[.](md|json)$') awk 'length > 120 && /^ *#/ {print FILENAME ":" FNR ": " $0}'
   assert_equal '' "$output"

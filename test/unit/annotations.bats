@@ -10,7 +10,7 @@ teardown() { common_teardown; }
 # Sets $dir/model.json and $dir/nginx.conf: of an Ingress for each row and each value on standard input (JSON strings).
 route_values() { # all|typed
   cat >"$dir/values"
-  snapshot_of values --arg which "$1" --slurpfile table "$bin/lib/annotations.json" --slurpfile values "$dir/values" |
+  snapshot_of values --arg which "$1" --slurpfile table "$bin/lib/annotations/annotations.json" --slurpfile values "$dir/values" |
     "$bin/route" >"$dir/model.json"
   "$bin/render" <"$dir/model.json" >"$dir/nginx.conf"
 }
@@ -42,7 +42,7 @@ PAYLOADS
 
 @test "a value that no annotation takes closes the Ingress if it protects or redirects, and is a problem else" {
   route_values typed <<<'"no value at all: {;}\"\u0007"'
-  jq -r 'to_entries[] | select(.value.type and .value.alias == null) | "\(.key) \(.value.if_wrong // .value.class)"' "$bin/lib/annotations.json" >"$dir/rows"
+  jq -r 'to_entries[] | select(.value.type and .value.alias == null) | "\(.key) \(.value.if_wrong // .value.class)"' "$bin/lib/annotations/annotations.json" >"$dir/rows"
   (($(wc -l <"$dir/rows") >= 9))
   while read -r name class; do
     local reason=AnnotationRefused status=null
@@ -65,12 +65,12 @@ PAYLOADS
 
 @test "only the features in use are loaded, and one that is used but not loaded is an error, never an open path" {
   route_values all <<<'"10.0.0.1"'
-  snapshot_of values --arg which typed --slurpfile table "$bin/lib/annotations.json" --slurpfile values "$dir/values" >"$dir/snapshot"
+  snapshot_of values --arg which typed --slurpfile table "$bin/lib/annotations/annotations.json" --slurpfile values "$dir/values" >"$dir/snapshot"
   snapshot rules >"$dir/plain"
   features_in_use=$dir/in-use
-  source "$bin/lib/features.bash"
+  source "$bin/lib/annotations/features.bash"
   choose_features <"$dir/plain"
-  refute_contains "$(<"$features_in_use/features.jq")" 'access::'
+  refute_contains "$(<"$features_in_use/annotations/features.jq")" 'access::'
   "$bin/route" <"$dir/plain" | "$bin/render" >/dev/null
   run "$bin/route" <"$dir/snapshot"
   assert_equal 1 "$status"
@@ -78,7 +78,7 @@ PAYLOADS
   run "$bin/render" <"$dir/model.json"
   assert_equal 1 "$status"
   choose_features <"$dir/snapshot"
-  assert_contains "$(<"$features_in_use/features.jq")" 'access::'
+  assert_contains "$(<"$features_in_use/annotations/features.jq")" 'access::'
   cmp <("$bin/route" <"$dir/snapshot") <(features_in_use='' "$bin/route" <"$dir/snapshot")
 }
 
@@ -92,7 +92,7 @@ PAYLOADS
 # (Half of them load only the features in use, as the loop does: so none needs a variable that another's lines make.)
 @test "random combinations of annotations, with and without ready pods, come to configurations that nginx takes" {
   local number=${FIRST_COMBINATION:-1} count=${COMBINATIONS:-10} with_annotations=0
-  source "$bin/lib/features.bash"
+  source "$bin/lib/annotations/features.bash"
   while IFS= read -r lists; do
     "$fixtures/snapshot" <<<"$lists" >"$dir/snapshot"
     features_in_use=''
@@ -127,8 +127,8 @@ assert_each() { # EXPECTED FILE CURL_FORMAT http|https PATH [CURL_OPTION...]
   wait_for 30 curl -s 127.77.0.2:8080/counts
   mkdir "$dir/templates"
   cp "$templates"/* "$dir/templates"
-  sed -i 's|^  server_tokens off;|&\n  deny 127.0.0.9;|' "$dir/templates/nginx.conf.template"
-  jq -r 'to_entries[] | select(.value.type and .value.alias == null).key' "$bin/lib/annotations.json" | diff - <(jq -r 'keys[]' "$BATS_TEST_DIRNAME/tables/examples.json")
+  edit "$dir/templates/nginx.conf.template" 's|^  server_tokens off;|&\n  deny 127.0.0.9;|'
+  jq -r 'to_entries[] | select(.value.type and .value.alias == null).key' "$bin/lib/annotations/annotations.json" | diff - <(jq -r 'keys[]' "$BATS_TEST_DIRNAME/tables/examples.json")
   snapshot_of examples --slurpfile examples "$BATS_TEST_DIRNAME/tables/examples.json" | TEMPLATES_DIR=$dir/templates HSTS='max-age=5' serve_snapshot
   assert_equal '' "$(problems)"
   jq -r 'to_entries[] | select(.value).key' "$BATS_TEST_DIRNAME/tables/examples.json" >"$dir/names"

@@ -56,7 +56,7 @@ have_gone() { # WORKERS
 
 @test "where the kernel does not list the children of a process, a reload is proved by what nginx serves alone" {
   copy_programs
-  sed -i 's|task/$master/children"|task/$master/no-children"|' "$bin/lib/drain.bash"
+  edit "$bin/lib/apply/drain.bash" 's|task/$master/children"|task/$master/no-children"|'
   serve rules
   run apply broken
   assert_equal 0 "$status"
@@ -151,7 +151,7 @@ ROWS
   assert_equal 1 "$status"
   assert_contains "$output" 'nginx did not make the new configuration live in time'
   assert_contains "$(<"$STATE_DIR/live/nginx.conf")" "listen $HTTP_PORT"
-  (source "$bin/lib/common.bash" && source "$bin/lib/nginx.bash" && leave_out_what_is_not_here "$dir/taken.nginx.conf") 2>/dev/null
+  (source "$bin/lib/common.bash" && source "$bin/lib/apply/nginx.bash" && leave_out_what_is_not_here "$dir/taken.nginx.conf") 2>/dev/null
   cp "$dir/taken.nginx.conf" "$STATE_DIR/live/nginx.conf" # as if apply had been killed before it told nginx
   run apply_with reload_seconds=1 "$dir/model.json" <"$dir/taken.nginx.conf"
   assert_equal 1 "$status"
@@ -221,7 +221,7 @@ exit 1
 END
   chmod +x "$dir/find"
   exec 5<>/dev/udp/127.0.0.1/9
-  PATH=$dir:$PATH run bash -euo pipefail -c 'source "$1/lib/drain.bash" && sockets=("$(readlink /proc/$2/fd/5)") && serves_neighbours "$2"' _ "$bin" "$$"
+  PATH=$dir:$PATH run bash -euo pipefail -c 'source "$1/lib/apply/drain.bash" && sockets=("$(readlink /proc/$2/fd/5)") && serves_neighbours "$2"' _ "$bin" "$$"
   exec 5>&-
   assert_equal 0 "$status"
 }

@@ -221,5 +221,5 @@ demo/same-node 10.0.0.1:9000" "$(jq -r '.upstreams[] | "\(.service) \(.endpoints
   assert_equal "EndpointSlice demo/admin: 10.0.0.1 is not served: address and port of a controller
 EndpointSlice demo/circle: 10.0.0.2 and 1 more addresses are not served: address and port of a controller" \
     "$(jq -r '.problems[] | select(.reason == "EndpointRefused").message' "$dir/model")"
-  refute_contains "$(jq -n -c -L "$bin/lib" -f "$bin/lib/cidrs.jq" --arg cidrs 10.0.0.9/32 <"$dir/snapshot")" 'EndpointSlice bash-ingress/ingress'
+  refute_contains "$(jq -n -c -L "$bin/lib" -f "$bin/lib/fetch/cidrs.jq" --arg cidrs 10.0.0.9/32 <"$dir/snapshot")" 'EndpointSlice bash-ingress/ingress'
 }

@@ -121,7 +121,7 @@ one_more='.ingresses.items += [.ingresses.items[1] | .metadata.name = "z-new" | 
   mkdir "$dir/known"
   start_api rules
   be_the_proxy
-  source "$bin/lib/known-items.bash"
+  source "$bin/lib/fetch/known-items.bash"
   "$bin/fetch" "$dir/known" >"$dir/first"
   cluster_is rules "$wide | $one_more"
   "$bin/fetch" "$dir/known" >"$dir/new"
@@ -162,7 +162,7 @@ nobody_digests() {
   mkdir "$dir/known"
   start_api rules
   be_the_proxy
-  source "$bin/lib/known-items.bash"
+  source "$bin/lib/fetch/known-items.bash"
   "$bin/fetch" "$dir/known" >"$dir/first"
   hold_late_digests
   cluster_is rules "$wide"
@@ -216,7 +216,7 @@ nobody_digests() {
       run bash -c 'trap "" XFSZ
         set -e -o pipefail
         folder=$1
-        source "$2/lib/known-items.bash"
+        source "$2/lib/fetch/known-items.bash"
         ulimit -f "$3"
         only_new_items services sed s/item/digest/ <"$folder/new/services"' _ "$dir/known" "$bin" "$limit"
       ((status > 0)) && [[ $limit != unlimited ]] || assert_equal "$(sed s/item/digest/ "$dir/known/new/services")" "$output"
@@ -230,7 +230,7 @@ nobody_digests() {
   echo 'digest of another item' >"$dir/known/known/services/digests.new"
   bash -c 'set -e -o pipefail
     folder=$1
-    source "$2/lib/known-items.bash"
+    source "$2/lib/fetch/known-items.bash"
     only_new_items services cat </dev/null' _ "$dir/known" "$bin"
   assert_equal '' "$(<"$dir/known/known/services/digests")"
 }
@@ -406,14 +406,14 @@ answer_with() { # HEADER HEAD COMMAND...
 @test "a list of IngressClasses that was cut is an error, and takes no route away" {
   start_api rules
   use_quick_kubectl
-  sed -i 's/}}]}$/]}/' "$api/ingressclasses" # the last item is not whole, the end of the list is there
+  edit "$api/ingressclasses" 's/}}]}$/]}/' # the last item is not whole, the end of the list is there
   assert_fails 'cannot use ingresses: '
 }
 
 @test "an item that was cut is not taken for one that is nested too deeply, whatever it says" {
   start_api rules '.services.items[-1].metadata.annotations = {depth: "Exceeds depth limit", a: [{b: 1}]}'
   use_quick_kubectl
-  sed -i 's/"Exceeds depth limit".*/"Exceeds depth limit"]}/' "$api/services"
+  edit "$api/services" 's/"Exceeds depth limit".*/"Exceeds depth limit"]}/'
   assert_fails 'cannot use services: '
 }
 

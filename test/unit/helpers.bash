@@ -27,7 +27,7 @@ common_setup() { # [FOLDER]
 prepare_file() {
   chmod a+rx "$BATS_RUN_TMPDIR" # for root's nginx, whose workers are another user
   load_features
-  (source "$bin/lib/nginx.bash" && find_nginx_version) >"$BATS_FILE_TMPDIR/nginx-version"
+  (source "$bin/lib/apply/nginx.bash" && find_nginx_version) >"$BATS_FILE_TMPDIR/nginx-version"
 }
 
 # Lets route and render load the features of those annotations only that the file of tests, or a table of it, names: to
@@ -39,9 +39,9 @@ load_features() {
     name=${table##*/}
     if [[ $text =~ [^[:alnum:]_]${name%.*}[^[:alnum:]_] ]]; then files+=("$table"); fi
   done
-  # shellcheck source=bin/lib/features.bash
-  source "$bin/lib/features.bash"
-  grep -ohE '[a-z][a-z0-9-]+' "${files[@]}" | jq -n -R -c --slurpfile table "$bin/lib/annotations.json" '
+  # shellcheck source=bin/lib/annotations/features.bash
+  source "$bin/lib/annotations/features.bash"
+  grep -ohE '[a-z][a-z0-9-]+' "${files[@]}" | jq -n -R -c --slurpfile table "$bin/lib/annotations/annotations.json" '
     (reduce inputs as $word ({}; .[$word] = true)) as $named
     | {uses: [$table[0] | to_entries[] | select($named[.key]).value | if .alias then $table[0][.alias] else . end
               | (.feature // if .directive then "directives" else empty end), (.with // empty)] | unique}' | choose_features
@@ -160,7 +160,7 @@ serve_snapshot() { # [QUARANTINE]
 make_live() ( # [QUARANTINE] <SNAPSHOT
   source "$bin/route"
   source "$bin/render"
-  source "$bin/lib/nginx.bash"
+  source "$bin/lib/apply/nginx.bash"
   nginx_version=$(<"$BATS_FILE_TMPDIR/nginx-version")
   program=route route "$@" >"$dir/model.json"
   cp "$dir/model.json" "$STATE_DIR/live/model.json"
@@ -184,7 +184,7 @@ admin_page() { # PATH
 
 # As bin/apply, but with another value for one of its constants.
 apply_with() { # NAME=VALUE [MODEL] <NGINX_CONF
-  bash -c 'source "$1" && program=apply && declare -g "$2" && apply "${@:3}"' _ "$bin/apply" "$@"
+  bash -c 'source "$1" && program=apply && [[ -v ${2%%=*} ]] && declare -g "$2" && apply "${@:3}"' _ "$bin/apply" "$@"
 }
 
 # Whether no process of a read that was cut off is left. (Other tests have other folders.)
@@ -400,8 +400,8 @@ copy_programs() {
 # Copies of a loop that looks for Secrets and ConfigMaps every second instead of every 5 s, also for those that are missing.
 look_often() {
   copy_programs
-  sed -i 's/^keys=.* look_seconds=5 times_as_long=6/keys=$STATE_DIR\/keys look_seconds=1 times_as_long=0/' "$bin/lib/secrets.bash"
-  sed -i 's/^def seconds_before_asked_again: [0-9]*;/def seconds_before_asked_again: 0;/' "$bin/lib/missing-secrets.jq"
+  edit "$bin/lib/secrets/secrets.bash" 's/^keys=.* look_seconds=5 times_as_long=6/keys=$STATE_DIR\/keys look_seconds=1 times_as_long=0/'
+  edit "$bin/lib/secrets/missing-secrets.jq" 's/^def seconds_before_asked_again: [0-9]*;/def seconds_before_asked_again: 0;/'
 }
 
 # (The first pass would start seven kubectl.)

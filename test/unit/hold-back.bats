@@ -179,7 +179,7 @@ EDITS
 
 # When nobody has to wait any more, and when nobody owes anything any more.
 times() {
-  jq -r -L "$bin/lib" 'include "accounts"; times' "$dir/accounts"
+  jq -r -L "$bin/lib" 'include "loop/accounts"; times' "$dir/accounts"
 }
 
 @test "the accounts tell until when somebody may have to wait, and until when somebody owes something" {
@@ -193,7 +193,7 @@ times() {
 }
 
 @test "a namespace with a problem of its objects that does not change pays nothing while another waits" {
-  sed -i '/"slice":"quiet/ a {"problem":{"namespace":"quiet","reason":"ObjectUnreadable","message":"always the same"}}' "$dir/now" # where fetch has it
+  edit "$dir/now" '/"slice":"quiet/ a {"problem":{"namespace":"quiet","reason":"ObjectUnreadable","message":"always the same"}}' # where fetch has it
   cp "$dir/now" "$STATE_DIR/live/snapshot"
   has_moved_40_times
   for second in {1001..1004}; do pass_at "$second"; done

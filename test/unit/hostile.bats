@@ -119,7 +119,7 @@ statuses() { # PATH   <HOSTS
     refute_contains "$(answers "$path" <"$dir/hosts")" 'the canary'
   done
   # and this test would see it
-  sed -i "s|server_name \"cve-0.example\";|& location /canary { alias $canary; }|" "$STATE_DIR/live/nginx.conf"
+  edit "$STATE_DIR/live/nginx.conf" "s|server_name \"cve-0.example\";|& location /canary { alias $canary; }|"
   kill -HUP "$(<"$STATE_DIR/run/nginx.pid")"
   wait_for 30 somebody_gets_the_canary
 }
@@ -269,7 +269,7 @@ routed_in_time() { # JQ_PROGRAM
   timeout 60 "$bin/route" <"$dir/snapshot" >"$dir/model.json"
   timeout 60 "$bin/render" <"$dir/model.json" >"$dir/nginx.conf"
   mkdir -p "$STATE_DIR"/{live,run,scratch/nginx}
-  sed -i -E 's/^ *(keepalive_min_timeout|ssl_certificate_cache|http2) .*//' "$dir/nginx.conf" # as apply does
+  edit "$dir/nginx.conf" -E 's/^ *(keepalive_min_timeout|ssl_certificate_cache|http2) .*//' # as apply does
   nginx -e stderr -t -q -c "$dir/nginx.conf"
 }
 
@@ -411,11 +411,11 @@ limited() { # INGRESSES LIMITS
   digest_lists <"$dir/lists" | HOST_OWNERSHIP=strict timeout 10 "$bin/route" | assert_json '.servers | length' 402
   # 20,000 addresses that all move
   model() { jq -c -n --arg net "$1" '{ingresses: [], upstreams: [{service: "a/s", port: 80, endpoints: [range(20000) | "10.\($net).\(. / 250 | floor).\(. % 250):80"]}]}'; }
-  timeout 10 jq -r -f "$bin/lib/changes.jq" --argjson most 3 <(model 1) <(model 2) >"$dir/changes"
+  timeout 10 jq -r -f "$bin/lib/apply/changes.jq" --argjson most 3 <(model 1) <(model 2) >"$dir/changes"
   assert_contains "$(<"$dir/changes")" 'changed a/s:80 gained pod'
   # pods of ten Services
   model() { jq -c -n --arg net "$1" '{ingresses: [], upstreams: [range(10) | {service: "a/s\(.)", port: 80, endpoints: ["10.\($net).0.1:80"]}]}'; }
-  jq -r -f "$bin/lib/changes.jq" --argjson most 3 <(model 1) <(model 2) >"$dir/changes"
+  jq -r -f "$bin/lib/apply/changes.jq" --argjson most 3 <(model 1) <(model 2) >"$dir/changes"
   assert_contains "$(<"$dir/changes")" 'and pods of 2 more Services'
 }
 
@@ -510,7 +510,7 @@ answers_at() { # HOST
   assert_equal 11 "$(problems | grep -c demo/many)"
   assert_contains "$(problems | grep demo/many)" 'ProtectionNotAvailable'
   assert_contains "$(problems | grep demo/many)" 'MoreProblems: demo/many: and 4991 more problems'
-  jq -r -f "$bin/lib/changes.jq" --argjson most 3 <(echo '{}') "$dir/model.json" >"$dir/changes"
+  jq -r -f "$bin/lib/apply/changes.jq" --argjson most 3 <(echo '{}') "$dir/model.json" >"$dir/changes"
   assert_contains "$(<"$dir/changes")" 'problem Ingress zoo/one'
 }
 
@@ -533,6 +533,6 @@ answers_at() { # HOST
 }
 
 @test "spaces in a password of a Secret and in the middle of annotations cost little, whatever their number" {
-  timeout 5 jq -n -e -L "$bin/lib" 'include "passwords"; {data: {alice: (" " * 98000 + "x" | @base64)}} | passwords("auth-map").reason == "PasswordsRefused"'
+  timeout 5 jq -n -e -L "$bin/lib" 'include "secrets/passwords"; {data: {alice: (" " * 98000 + "x" | @base64)}} | passwords("auth-map").reason == "PasswordsRefused"'
   timeout 5 jq -n -e -L "$bin/lib" --arg policy compatible 'include "annotations"; all(range(500); ("x" + " " * 4094 + "x " | trimmed | length) == 4096)'
 }

@@ -203,7 +203,7 @@ older_than() { # SECONDS
   loop=$(pgrep -P "$controller" -f bin/loop)
   kill -STOP "$loop" # it would mend what follows at once
   cp "$STATE_DIR/live/nginx.conf" "$dir/right.conf"
-  sed -i 's/config-hash {/config-hush {/' "$STATE_DIR/live/nginx.conf"
+  edit "$STATE_DIR/live/nginx.conf" 's/config-hash {/config-hush {/'
   kill -HUP "$(<"$STATE_DIR/run/nginx.pid")"
   wait_for 15 serves_no_hash
   cp "$dir/right.conf" "$STATE_DIR/live/nginx.conf"
@@ -224,7 +224,7 @@ serves_no_hash() {
   kill -STOP "$loop"
   read -r _ _ hash _ <"$STATE_DIR/live/nginx.conf"
   sed "s/$hash/older/; s/fruit.example/older.example/" "$STATE_DIR/live/nginx.conf" >"$STATE_DIR/live/nginx.conf.old"
-  sed -i "s/$hash/other/; s/listen $HTTP_PORT/listen $api_port/" "$STATE_DIR/live/nginx.conf" # somebody has that port
+  edit "$STATE_DIR/live/nginx.conf" "s/$hash/other/; s/listen $HTTP_PORT/listen $api_port/" # somebody has that port
   kill -CONT "$loop"
   wait_for 30 logged 'nginx did not make the new configuration live in time'
   wait_for 30 logged 'new configuration: settings or templates changed'
@@ -255,7 +255,7 @@ serves_no_hash() {
 @test "of two that are killed at nearly the same time, both are started again" {
   start_api rules
   copy_programs
-  sed -i 's/ look_seconds=10$/ look_seconds=1/' "$bin/ingress-controller"
+  edit "$bin/ingress-controller" 's/ look_seconds=10$/ look_seconds=1/'
   start_controller DOORBELL=off
   wait_for 30 older_than 5 # younger, it would be taken for a failed start
   nginx=$(<"$STATE_DIR/run/nginx.pid") lead=$(pgrep -P "$controller" -f bin/lead)

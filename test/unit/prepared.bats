@@ -1,4 +1,4 @@
-# lib/prepared.bash: the programs of jq that the loop starts before there is anything to do.
+# lib/loop/prepared.bash: the programs of jq that the loop starts before there is anything to do.
 load helpers
 
 setup() {

@@ -248,7 +248,7 @@ service_is() { # SERVICE   adds it to the fixture
 @test "an Ingress whose write is denied is told, holds up no other, and is tried again after a minute" {
   export PUBLISH_ADDRESS=192.0.2.1
   copy_programs
-  sed -i 's/decide_status false 500/decide_status false 50/' "$bin/publish" # a tenth of what a pass writes
+  edit "$bin/publish" 's/decide_status false 500/decide_status false 50/' # a tenth of what a pass writes
   live_is rules '.ingresses.items[0] as $one | .ingresses.items = [range(60) as $i | $one | .metadata.name = "i\($i)"]'
   echo 'Error from server (Forbidden): b' >"$API/denial.replace"
   publish

@@ -8,8 +8,8 @@ setup() {
   mkdir -p "$dir/test/fixtures"
   cp -r "$fixtures"/* "$dir/test/fixtures"
   fixtures=$dir/test/fixtures
-  sed -i 's/if length > 1024 then/if false then/' "$bin/lib/allow.jq"
-  sed -i 's/seconds_for_suspects=[0-9]*/seconds_for_suspects=30/' "$bin/quarantine" # for a busy machine
+  edit "$bin/lib/allow.jq" 's/if length > 1024 then/if false then/'
+  edit "$bin/quarantine" 's/seconds_for_suspects=[0-9]*/seconds_for_suspects=30/' # for a busy machine
 }
 teardown() { common_teardown; }
 
@@ -52,7 +52,7 @@ NGINX
 }
 
 @test "quarantine blames no Ingress when nginx rejects what the templates or the settings say" {
-  sed -i 's/^  server_tokens off/  nonsense on/' "$dir/templates/nginx.conf.template"
+  edit "$dir/templates/nginx.conf.template" 's/^  server_tokens off/  nonsense on/'
   run "$bin/quarantine" < <(snapshot rules)
   assert_equal 1 "$status"
   assert_contains "$output" 'nginx rejects even a configuration without Ingresses'
@@ -130,7 +130,7 @@ ROWS
 }
 
 @test "an Ingress with which nginx's test has no end, or is killed, is named like any other that nginx rejects" {
-  sed -i 's/^test_seconds=30 /test_seconds=1 /' "$bin/lib/nginx.bash"
+  edit "$bin/lib/apply/nginx.bash" 's/^test_seconds=30 /test_seconds=1 /'
   local end added='adding("demo"; "guilty"; "2027"; ["guilty.example"] | rules)  demo/guilty'
   while IFS='|' read -r end words; do
     nginx_fails_for guilty.example "$end"
@@ -158,7 +158,7 @@ many_guilty='. + reduce range(5) as $i (.; adding("demo"; "guilty-\($i)"; "2027"
 
 @test "an Ingress does not wait for the search among those of a namespace that has a guilty one" {
   nginx_fails_for guilty- 'echo "nginx: [emerg] no" >&2; exit 1'
-  sed -i 's/seconds_for_suspects=[0-9]*/seconds_for_suspects=0/' "$bin/quarantine"
+  edit "$bin/quarantine" 's/seconds_for_suspects=[0-9]*/seconds_for_suspects=0/'
   snapshot rules "$functions $many_guilty" >"$dir/snapshot"
   run --separate-stderr "$bin/quarantine" <"$dir/snapshot"
   assert_json '[keys[] | select(startswith("demo/") | not)]' '[]' <<<"$output"
@@ -171,7 +171,7 @@ many_guilty='. + reduce range(5) as $i (.; adding("demo"; "guilty-\($i)"; "2027"
   mkdir -p "$STATE_DIR/live"
   snapshot rules >"$STATE_DIR/live/snapshot"
   nginx_fails_for guilty- 'echo "nginx: [emerg] no" >&2; exit 1'
-  sed -i 's/seconds_for_all=[0-9]*/seconds_for_all=0/' "$bin/quarantine"
+  edit "$bin/quarantine" 's/seconds_for_all=[0-9]*/seconds_for_all=0/'
   snapshot rules "$functions $many_guilty" >"$dir/snapshot"
   run --separate-stderr "$bin/quarantine" <"$dir/snapshot"
   assert_json keys '["demo/guilty-0","demo/guilty-1","demo/guilty-2","demo/guilty-3","demo/guilty-4","shop/neighbour"]' <<<"$output"
@@ -269,7 +269,8 @@ has_failed_to_reload() { # TIMES
 #!/bin/bash
 "$bin/search" "\$@"
 echo searched >>"$dir/searches"
-sed -i "s/guilty-[0-9]*[.]/guilty-\$RANDOM./" "$api/ingresses"
+source "$BATS_TEST_DIRNAME/../helpers.bash"
+edit "$api/ingresses" "s/guilty-[0-9]*[.]/guilty-\$RANDOM./"
 PROGRAM
   chmod +x "$bin/quarantine"
   start_controller PATH="$PATH"

@@ -37,13 +37,13 @@ teardown() { common_teardown; }
 }
 
 @test "bin/README.md names every program and every file of bin/lib" {
-  for file in bin/* bin/lib/*; do
+  for file in bin/* bin/lib/* bin/lib/*/*; do
     [[ -d $file || $file == *.md ]] || assert_contains "$(<bin/README.md)" "\`${file##*/}\`"
   done
 }
 
 @test "bin/README.md names every metric" {
-  sed -nE 's/^ *metric (counter|gauge) ([a-z_]+) .*/\2/p' bin/lib/*.bash >"$dir/metrics"
+  sed -nE 's/^ *metric (counter|gauge) ([a-z_]+) .*/\2/p' bin/lib/loop/*.bash >"$dir/metrics"
   (($(wc -l <"$dir/metrics") >= 15))
   while read -r metric; do
     assert_contains "$(<bin/README.md)" "\`$metric"
@@ -51,11 +51,11 @@ teardown() { common_teardown; }
 }
 
 @test "the page of the annotations is made of their rows; each that is served says what it does, and has a test" {
-  diff <(jq -r -f test/fixtures/annotations.jq bin/lib/annotations.json) manifests/annotations.md
-  jq -e '[.[] | select(.type) | .about] | all' bin/lib/annotations.json
+  diff <(jq -r -f test/fixtures/annotations.jq bin/lib/annotations/annotations.json) manifests/annotations.md
+  jq -e '[.[] | select(.type) | .about] | all' bin/lib/annotations/annotations.json
   while read -r name; do
     grep -qE "[ '/]$name=" test/annotations/*.bats test/unit/protection.bats || { echo "no test has $name" && false; }
-  done < <(jq -r 'to_entries[] | select(.value | .type or .alias).key' bin/lib/annotations.json)
+  done < <(jq -r 'to_entries[] | select(.value | .type or .alias).key' bin/lib/annotations/annotations.json)
 }
 
 @test "the README's first loop makes a server of an Ingress" {
@@ -93,7 +93,7 @@ headings() { # PAGE
 }
 
 @test "what is read first, the mechanism, has at most 650 lines of code" {
-  local level_1=(bin/{loop,fetch,route,render,apply} bin/lib/{ingresses,services,endpointslices,route}.jq templates/nginx.{jq,conf.template})
+  local level_1=(bin/{loop,fetch,route,render,apply} bin/lib/fetch/{ingresses,services,endpointslices}.jq bin/lib/route/route.jq templates/nginx.{jq,conf.template})
   cat "${level_1[@]}" >"$dir/level-1"
   (($(grep -vcE '^\s*(#|$)' "$dir/level-1") <= 650))
 }

@@ -92,7 +92,7 @@ golden() { # FIXTURE
     assert_contains "$(<"$dir/nginx.conf")" grpc_pass
     use_known_keys
     "$bin/apply" test <"$dir/nginx.conf"
-    (source "$bin/settings" && source "$bin/lib/nginx.bash" && program='test' leave_out_what_is_not_here "$dir/nginx.conf") 2>/dev/null
+    (source "$bin/settings" && source "$bin/lib/apply/nginx.bash" && program='test' leave_out_what_is_not_here "$dir/nginx.conf") 2>/dev/null
     assert_contains "$(nginx -e stderr -t -c "$dir/nginx.conf" 2>&1)" 'test is successful'
     refute_contains "$(nginx -e stderr -t -c "$dir/nginx.conf" 2>&1)" warn
   done
@@ -101,11 +101,11 @@ golden() { # FIXTURE
 @test "a template of one's own stands where nginx.conf.template names it" {
   cp -r "$templates" "$dir/templates"
   echo '  # my own: ${HTTP_PORT}' >"$dir/templates/mine.conf.template"
-  sed -i 's/^@log.conf.template@$/&\n@mine.conf.template@/' "$dir/templates/nginx.conf.template"
+  edit "$dir/templates/nginx.conf.template" 's/^@log.conf.template@$/&\n@mine.conf.template@/'
   assert_contains "$(TEMPLATES_DIR=$dir/templates "$bin/render" <<<'{}')" "# my own: $HTTP_PORT"
 }
 
 @test "custom-http-errors repeats the error pages of the http block, which its own would replace" {
   assert_equal "$(tr '\n' ' ' <"$templates/answers.conf.template" | grep -oE ' error_page [0-9 ]+[/$][^;]*;' | grep -oE '\b[0-9]{3}\b' | sort -u | xargs)" \
-    "$(jq -n -r -L "$bin/lib" 'import "features/errors" as errors; [errors::said_by_nginx | tostring] | join(" ")')"
+    "$(jq -n -r -L "$bin/lib" 'import "annotations/features/errors" as errors; [errors::said_by_nginx | tostring] | join(" ")')"
 }

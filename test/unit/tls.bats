@@ -275,7 +275,7 @@ encrypt() { # KEY_FILE LABEL
   done
   openssl pkcs12 -export -in "$dir/demo-good.crt" -inkey "$dir/demo-good.key" -passout pass: -out "$dir/p12"
   add_secret demo/pkcs12 "$dir/demo-good.crt" <(echo '-----BEGIN PRIVATE KEY-----' && base64 -w 64 "$dir/p12" && echo '-----END PRIVATE KEY-----')
-  sed -i 's/as-PRIVATE/as-any/; s/as-RSA/as-rsa/; s/as-EC/as-ec/' "$api/secrets"
+  edit "$api/secrets" 's/as-PRIVATE/as-any/; s/as-RSA/as-rsa/; s/as-EC/as-ec/'
   ingresses_are < <(for name in good traditional encrypted as-any as-rsa as-ec pkcs12; do
     printf 'demo/%s {tls: [{hosts: ["%s.example"], secretName: "%s"}]}\n' "$name" "$name" "$name"
   done)
@@ -336,7 +336,7 @@ demo/traditional PrivateKeyEncrypted" "$(<"$dir/certificates")"
 ROWS
   id=$(jq -r '.items[] | select(.metadata.name == "slow") | "\(.metadata.uid)-\(.metadata.resourceVersion)"' "$api/secrets")
   copy_programs
-  sed -i 's/(ulimit -t 2 /(ulimit -t 1 /' "$bin/certificates"
+  edit "$bin/certificates" 's/(ulimit -S -t 2 /(ulimit -S -t 1 /'
   watch_openssl "if [[ \$* == *$id* ]]; then while true; do :; done; fi"
   fetch_all >"$dir/snapshot"
   jq -r 'select(.certificate) | "\(.certificate) \(.reason): \(.message)"' "$dir/snapshot" >"$dir/certificates"
@@ -470,8 +470,8 @@ SecretNotFound: Secret demo/missing does not exist: $consequence" \
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "soon"}]}'
   go_live
   cmp "$dir/snapshot" <("$bin/fetch" "$dir/known")
-  sed -i 's/ 20.*/ 2026-01-01 00:00:00Z/' "$dir/known/listed" # as if the end had come
-  sed -i -E 's/"notAfter": *"[^"]*"/"notAfter": "2026-01-01 00:00:00Z"/' "$STATE_DIR/keys/facts.json"
+  edit "$dir/known/listed" 's/ 20.*/ 2026-01-01 00:00:00Z/' # as if the end had come
+  edit "$STATE_DIR/keys/facts.json" -E 's/"notAfter": *"[^"]*"/"notAfter": "2026-01-01 00:00:00Z"/'
   assert_contains "$("$bin/fetch" "$dir/known" | "$bin/route" | jq -c .problems)" 'its certificate expired at 2026-01-01'
 }
 

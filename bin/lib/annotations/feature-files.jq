@@ -1,0 +1,32 @@
+# The files of the features, and what they include. It has no function: it is only for jq 1.8.2, which crashes unless
+# the files that another one includes are loaded before that one, and it loads what is included last first.
+import "annotations/features/access" as access;
+import "annotations/features/affinity" as affinity;
+import "annotations/features/balancing" as balancing;
+import "annotations/features/basic-auth" as basic_auth;
+import "annotations/features/buffers" as buffers;
+import "annotations/features/canary" as canary;
+import "annotations/features/ciphers" as ciphers;
+import "annotations/features/client-certificates" as client_certificates;
+import "annotations/features/cors" as cors;
+import "annotations/features/custom-headers" as custom_headers;
+import "annotations/features/directives" as directives;
+import "annotations/features/errors" as errors;
+import "annotations/features/external-auth" as external_auth;
+import "annotations/features/headers" as headers;
+import "annotations/features/mirror" as mirror;
+import "annotations/features/proxy-redirect" as proxy_redirect;
+import "annotations/features/proxy-ssl" as proxy_ssl;
+import "annotations/features/rates" as rates;
+import "annotations/features/redirects" as redirects;
+import "annotations/features/rewrite" as rewrite;
+import "annotations/features/satisfy" as satisfy;
+include "annotations/claims";
+include "secrets/named";
+include "annotations/header-values";
+include "annotations/network-lists";
+include "networks";
+include "annotations/expressions";
+include "quoting";
+include "annotations/service-urls";
+include "allow";

@@ -1,0 +1,194 @@
+# canary: true. Such an Ingress gets some of the requests of another one, its main Ingress: the one of the same
+# namespace with the same host and path. These annotations decide which requests, in this order:
+#
+#   canary-by-header   with canary-by-header-value or -pattern: those with this value; without: always and never
+#   canary-by-cookie   always and never
+#   canary-weight      so many in a hundred, or in canary-weight-total
+#
+# All else is the main Ingress's: what protects its path protects the canary too, and its annotations count; so
+# use-regex and rewrite-target need not be repeated. A client that has a session (affinity.jq) stays where it is, unless
+# affinity-canary-behavior is legacy. A canary gets no requests without a main Ingress, without ready pods, or if it
+# asks for a protection that the main Ingress has not.
+include "annotations/claims";
+include "quoting";
+
+# input: the claim of a canary, with $set / output: names of what protects it and is not the same in the main one's $own
+#
+# The digest names ten protections at most: where there are ten, some may be missing, so all annotations are compared.
+# (limit-whitelist is another name of limit-allowlist.)
+def lacking($set; $own):
+  .protections // []
+  | if length < 10 then map(sub("white"; "allow")) else $set | keys | map(select(startswith("canary") | not)) end
+  | map(select($set[.] != $own[.]));
+
+# input: a claim / output: a problem of it
+def gets_nothing($reason; $message): problem($reason; "the canary gets no requests: \($message)");
+
+# input: a claim / output: what it asks for, in a sentence
+def place_name:
+  "\(if .pathType == "Default" then "the default" else "\(.pathType) path \(.path)" end) of host \(if .host == "" then "*" else .host end)";
+
+# --- the expression of canary-by-header-pattern
+#
+# It must cost little, whoever wrote it. Its steps multiply with each repetition, and with each group of alternatives:
+# so there are no more than three of both, and no repeated groups; and it is tried on no more than 64 characters
+# (`pattern`).
+
+# input: a regular expression / output: whether it is one of these
+def is_cheap:
+  "\\[(?!:[^\\]]*:\\]|[.][^\\]]*[.]\\]|=[^\\]]*=\\])\\^?[A-Za-z0-9 _=,:;/@~!#%&.+*?()|$-]+\\]" as $class # not [:alpha:], [.a.], [=a=]
+  | "\\\\[.+*?()|$/{}dws-]" as $escaped
+  | "(?:[A-Za-z0-9 _=,:;/@~!#%&.-]|\($escaped)|\($class))(?:[*+?]|\\{[0-9]{1,2}(?:,[0-9]{0,2})?\\})?|[\\^$|]" as $piece
+  | . as $expression
+  | length <= 256
+  and test("\\A(?:\($piece)|\\((?:\($piece))+\\))+\\z")
+  and (gsub("\($class)|\($escaped)"; "x")
+       | ([match("[*+?{(]"; "g")] | length <= 3) and ([match("[|]"; "g")] | length <= 8))
+  and (try ("" | test($expression) | true) catch false);
+
+# input: such an expression / output: it as nginx reads it between quotes
+def pattern:
+  "^(?=.{0,64}$).*?(?:\(gsub("\\\\(?<sign>[^dws])"; "[\(.sign)]")))";
+
+# --- claims
+
+# input: a main claim / output: the same with its canary, and problems of the canaries; $canaries are those of its place
+def with_canary($canaries; $context; has_pods):
+  $canaries[0] as $canary
+  | ($canary | annotations($context.options)) as $set
+  | annotations($context.options) as $own
+  | ($canary | lacking($set; $own)) as $missing
+  | (if .status or $canary.status or $missing != [] or $context.quarantined[$canary.ingress] then .
+     else .canary = ($canary | {ingress, service, port, $set})
+     end),
+    ( $canary
+      | if .status then gets_nothing(.reason; .message)
+        elif $missing != [] then
+          gets_nothing("CanaryNotProtected"; "its main Ingress has not the same \($missing | join(", "))")
+        elif $set["canary-by-header-pattern"] and ($set["canary-by-header-value"] | not)
+          and ($set["canary-by-header-pattern"] | is_cheap | not) then
+          annotation_refused(
+            "the canary gets no requests with its header: canary-by-header-pattern may be an expression with at most three repetitions and groups, no repeated groups, and eight alternatives")
+        elif $canary | has_pods | not then
+          gets_nothing("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port)")
+        else empty
+        end ),
+    ( $canaries[1:][] | gets_nothing("CanaryTaken"; "\(place_name) has Ingress \($canary.ingress) for its canary") );
+
+# input:  [answered claim, the oldest Ingress first]
+# output: the same without canaries; main claims have theirs in .canary
+def claims($context; has_pods):
+  def place: [.host, .path, .pathType, own_namespace] | tojson;
+  def asks: .ingress and (.service or .status);
+  def is_canary: .ingress and annotations($context.options).canary;
+  # Only the main Ingress may say that paths are expressions; to these, /a/ is not /a.
+  def main_place($mains):
+    def prefix_to_expression: select(.pathType == "Prefix") | .pathType = "RegularExpression" | ., .path += "/";
+    def expression_to_prefix:
+      select(.pathType == "RegularExpression") | .pathType = "Prefix" | .path |= if . == "/" then . else rtrimstr("/") end;
+    first((., prefix_to_expression, expression_to_prefix | place | select($mains[.])), place);
+  if any(.[]; is_canary) | not then .
+  else
+    map(select(is_canary and asks)) as $asking
+    | map(select(is_canary | not))
+    # the oldest of each place
+    | ([to_entries[] | select(.value | asks) | {(.value | place): .key}] | reverse | add // {}) as $mains
+    | ($asking | group_by(main_place($mains)) | map({(.[0] | main_place($mains)): .}) | add // {}) as $canaries
+    | [ ( to_entries[] | .key as $number | .value
+          | if asks and $mains[place] == $number and $canaries[place] then
+              with_canary($canaries[place]; $context; has_pods)
+            else .
+            end ),
+        ( $canaries | to_entries[] | select($mains[.key] == null) | .value[]
+          | gets_nothing("CanaryWithoutMain"; "no other Ingress of its namespace asks for \(place_name)") ) ]
+  end;
+
+# input:  [answered claim]
+# output: the same; a canary has an upstream of its own, of the same kind as that of its main claim
+#
+# What counts for the main claim alone is left out: the address of its Service, and with "legacy" its sessions.
+def upstreams(answer):
+  map(
+    if .canary and .upstream then
+      ({service, port, protocol} | answer.upstream | length) as $length
+      | .upstream[$length:] as $kind
+      | (.balance.address or (.balance.sticky and .canary.set["affinity-canary-behavior"] == "legacy")) as $alone
+      | ({service: .canary.service, port: .canary.port, protocol} | answer
+         | .upstream += ($kind | if $alone then sub("[.](sticky|persistent|address)"; "") else . end)) as $answer
+      | .also += [$answer + (if .balance and ($alone | not) then {balance} else {} end)]
+      | .canary |= {ingress, set, upstream: $answer.upstream}
+      | .canary.sessions =
+          (if .balance.sticky then .canary.set["affinity-canary-behavior"] // "sticky" else null end)
+    else del(.canary)
+    end);
+
+# --- model and location
+
+# input: {annotation: value} of a canary / output: how many of 10,000 requests it gets
+def weight:
+  ([.["canary-weight-total"] // 100, 100] | max) as $total
+  | (.["canary-weight"] // 0) as $weight
+  | [$weight * 10000 / $total | ceil, 10000] | min;
+
+# input:  model
+# output: the same with the shares of requests that canaries get, and for each location the number of its canary
+#
+# A location without annotations gets an empty set of them, so that the hook of locations is called for it.
+def model:
+  ready as $ready
+  | .servers |= map(
+      .locations |= map(if .canary and (.upstream and $ready[.canary.upstream] | not) then del(.canary) else . end))
+  | [.servers[].locations[] | select(.canary)] as $locations
+  | ([$locations[] | {upstream, canary} | tojson] | unique | to_entries
+     | map({(.value): (.key + 1)}) | add // {}) as $numbers
+  | .options += [{}]
+  | (.options | length) as $none
+  | def asks_by_service: (.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS")) and (.tls_name | not);
+  .servers |= map(.locations |= map(
+      if .canary then
+        $numbers[{upstream, canary} | tojson] as $number
+        | .options = (.options // $none) | .canary.target = "$target_\($number)" | .target = .canary.target
+        | if asks_by_service then .tls_target = "$tls_name_\($number)" else . end
+      else . end))
+  | .lines += [
+      # upstreams are SERVICE.NAMESPACE.PORT...
+      ([$locations[] | select(asks_by_service) | $numbers[{upstream, canary} | tojson]] | unique[]
+       | "  map $target_\(.) $tls_name_\(.) {", "    \"~^(?<pod_service>[^.]+[.][^.]+)\" \"$pod_service.svc\";", "  }"),
+      ([$locations[].canary.set | weight | select(. > 0 and . < 10000)] | unique[]
+       | "  split_clients $request_id $in_\(.)_of_10000 {", "    \(. / 100)% 1;", "    * \"\";", "  }"),
+      "" ];
+
+# input: a location with a canary / output: a block of nginx that chooses an upstream
+def to($upstream): "{ set \(.target) \($upstream | in_quotes); } ";
+
+# input: a location with a canary / output: directives for canary-by-header
+def by_header($main; $canary):
+  .canary.set as $set
+  | ($set["canary-by-header"] // empty | ascii_downcase | gsub("-"; "_")) as $header
+  | if $set["canary-by-header-value"] then
+      "if ($http_\($header) = \($set["canary-by-header-value"] | in_quotes)) \(to($canary))"
+    elif $set["canary-by-header-pattern"] == null then
+      "if ($http_\($header) = always) \(to($canary))if ($http_\($header) = never) \(to($main))"
+    elif $set["canary-by-header-pattern"] | is_cheap then
+      "if ($http_\($header) ~ \"\($set["canary-by-header-pattern"] | pattern)\") \(to($canary))"
+    else "if ($http_\($header)) \(to($main))"
+    end;
+
+# input: a location / output: directives that set the variable with the upstream: the last one that applies decides
+def location:
+  select(.canary)
+  | .upstream as $main
+  | .canary as {$set, $sessions, upstream: $canary}
+  | ($set | weight) as $weight
+  | "set \(.target) \((if $weight == 10000 then $canary else $main end) | in_quotes); ",
+    (select($weight > 0 and $weight < 10000) | "if ($in_\($weight)_of_10000) \(to($canary))"),
+    (select($set["canary-by-cookie"])
+     | "if ($http_cookie ~ \"(?:^|; ?)\($set["canary-by-cookie"] | harmless)=always(?:;|$)\") \(to($canary))",
+       "if ($http_cookie ~ \"(?:^|; ?)\($set["canary-by-cookie"] | harmless)=never(?:;|$)\") \(to($main))"),
+    by_header($main; $canary),
+    (if $sessions == "sticky" then
+       "if ($session_home = main) \(to($main))if ($session_home = main-canary) \(to($canary))",
+       "if (\(.target) = \($canary | in_quotes)) { set $session_suffix -canary; } "
+     elif $sessions == "legacy" then "if (\(.target) = \($canary | in_quotes)) { set $session_name \"\"; } "
+     else empty
+     end);

@@ -1,0 +1,112 @@
+# permanent-redirect, temporal-redirect, app-root, from-to-www-redirect, server-alias: other URLs, and other hosts.
+#
+# A redirect needs no pod. So it counts also where the Service does not exist or has no ready endpoint: the claim keeps
+# the number of its options in .moves, of which `model` makes the redirect. And app-root is for / of each host, also
+# where its Ingress has only other paths: so it gets an Exact path / of its own there, also beside an Ingress of its
+# namespace that has Prefix /, which keeps all other URLs. Where another namespace has a path /, or another Ingress an
+# Exact or regular one, it gets none.
+include "annotations/claims";
+include "route/ownership"; # owners, aliases, www_host
+include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
+
+# How much the aliases of one namespace may come to. A hundred small Ingresses of one host with 20 aliases each would be
+# 200,000 paths: the limits of limits.jq count only what rules ask for.
+def most_of_aliases: {aliases: 1000, wildcards: 50, paths: 10000};
+
+# input: [{alias, host, namespace, ingress}, the oldest Ingress first] / output: {aliases: those that count, beyond:
+# {ingress: true}}; $paths is {"namespace/host": number of its claims}
+def within_most($paths):
+  reduce .[] as $it ({used: {}, aliases: [], beyond: {}};
+    ((.used[$it.namespace] // {aliases: 0, wildcards: 0, paths: 0})
+     | .aliases += 1
+     | .wildcards += (if $it.alias | startswith("*") then 1 else 0 end)
+     | .paths += $paths["\($it.namespace)/\($it.host)"]) as $sum
+    | if any($sum | to_entries[]; .value > most_of_aliases[.key]) then .beyond[$it.ingress] = true
+      else .used[$it.namespace] = $sum | .aliases += [$it]
+      end);
+
+# input: {annotation: value} / output: whether the client of a path may be sent elsewhere before a pod is asked
+#
+# Not where only some clients get in: without a Service, those features are not there to tell who does.
+def moves_without_pod:
+  (.["permanent-redirect"] or .["temporal-redirect"] or .["app-root"])
+  and all(keys[]; test("^(auth-|allowlist-|denylist-|limit-)") | not);
+
+# input:  [claim]; $taken is {host: true} of those that somebody has
+# output: as within_most: the aliases of which each goes to the oldest Ingress that wants it
+def aliases_of_all($taken; $context):
+  (reduce (.[], $context.shut[] | select(.ingress)) as $claim ({}; .["\($claim | own_namespace)/\($claim.host)"] += 1)) as $paths
+  | [ to_entries[] | .key as $number | .value | select(.options)
+      | . as $claim
+      | (annotations($context.options) | aliases)
+      | {alias: ., host: $claim.host,
+         namespace: ($claim | own_namespace), ingress: $claim.ingress, $number} ]
+  | group_by(.alias) | map(.[0] | select($taken[.alias] | not)) | sort_by(.number)
+  | within_most($paths);
+
+# input:  [claim]
+# output: the same, and claims for hosts that no rule is for: of two Ingresses that want one, the older gets it
+#
+# An alias serves what its host serves, as far as that is of the same namespace.
+def claims($context):
+  def set: annotations($context.options);
+  . as $all
+  # a canary has no host; and of the Ingresses beyond a limit, too, aliases take none
+  | ([(.[] | select(set.canary | not)), ($context.shut[] | select(.alias | not)) | {(.host): true}] | add // {}) as $taken
+  | aliases_of_all($taken; $context) as {$aliases, $beyond}
+  | (reduce $aliases[] as $it ({}; .["\($it.namespace)/\($it.host)"] += [$it.alias])) as $aliases_of
+  | def at_aliases: . + {host: $aliases_of["\(own_namespace)/\(.host)"][]?, alias: true};
+  ([$aliases[] | {(.alias): true}] | add // {}) as $is_alias
+  | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: (.host | www_host)}
+       | select(($taken[.host] or $is_alias[.host]) | not) ]
+     | group_by(.host) | map(.[0])) as $moved
+  # what is not served, because the host is not shared with its namespace, is in nobody's way
+  | (map(select(set.canary | not)) | owners($context)) as $owners
+  | ([.[] | select(.share and own_namespace == $owners[.host]) | {(.host): true}] | add // {}) as $is_shared
+  | ([.[] | select(.path == "/" and .pathType != "Default")
+       | select($ENV.HOST_OWNERSHIP == "shared" or .host == "" or own_namespace == $owners[.host]
+           or $is_shared[.host] or $is_shared[.host | as_wildcard])] | group_by(.host)
+     | map({(.[0].host): .}) | add // {}) as $roots
+  | ([ $all[] | select(.ingress and .options and set["app-root"])
+       | . as $claim
+       | select(all($roots[.host][]?;
+           .pathType == "Prefix" and .ingress != $claim.ingress and own_namespace == ($claim | own_namespace))) ]
+     | unique_by(.host)) as $rooted
+  | ($all | map(if .options and (set | moves_without_pod) then .moves = .options else . end)) as $all
+  | $all
+    + [ $all[] | select(.ingress) | at_aliases ]
+    + [ $context.shut[] | select(.alias | not) | {shut: at_aliases} ]
+    + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix", alias: true} ]
+    + [ $rooted[] | {ingress, created, options, host, path: "/", pathType: "Exact"} | ., at_aliases ]
+    + [ $beyond | keys[] | {ingress: .}
+        | problem("LimitExceeded"; "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths") ];
+
+# input: a location / output: the directives that redirect (from-to-www-redirect names the port, as in ingress-nginx)
+def location:
+  (if .set["relative-redirects"] then "" else "$client_scheme://$request_host" end) as $origin
+  | .set as $set
+  | (if $set | has("preserve-trailing-slash") | not then "$moved_uri"
+     elif $set["preserve-trailing-slash"] then "$request_uri"
+     else "$moved_uri_without_slash"
+     end) as $moved
+  | (.to // empty | "return 308 $client_scheme://\(.):$client_port\($moved); "),
+    (select($origin == "") | "absolute_redirect off; "),
+    ($set["app-root"] // empty | "if ($uri = /) { return 302 \"\($origin)\(.)\"; } "),
+    (if $set["temporal-redirect"] then
+       {to: $set["temporal-redirect"], code: ($set["temporal-redirect-code"] // 302)}
+     elif $set["permanent-redirect"] then
+       {to: $set["permanent-redirect"], code: ($set["permanent-redirect-code"] // 301)}
+     else empty
+     end
+     | "return \(.code) \"\(if .to | startswith("/") then $origin else "" end)\(.to)\"; "),
+    (select(.redirect and ($set["use-port-in-redirects"] or ($set | has("preserve-trailing-slash"))))
+     | "if ($client_scheme = http) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)\($moved); } ");
+
+# input: model / output: the same with the redirects of locations that no pod serves, unless clients need a certificate
+def model:
+  .options as $options
+  | .servers |= map(.locations |= map(
+      if .moves and .client == null and (.reason | IN("NoReadyEndpoints", "ServiceNotFound",
+          "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed")) then
+        .directives = ([(.directives // empty), ({set: $options[.moves - 1]} + . | location)] | add)
+      else . end));

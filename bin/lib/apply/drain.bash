@@ -1,0 +1,177 @@
+# drain - the workers that a reload replaces: when they stop taking connections, and how many may stay
+#
+# A reload starts new workers; each old one ends when its last request has. These functions
+# need master, nginx's main process (see nginx_runs), and keep old_workers, those that are replaced.
+#
+# shellcheck shell=bash
+
+# Sets found: nginx's workers that do this, the oldest first. The kernel lists them by age.
+find_workers() { # working|leaving
+  local children=() worker
+  found=()
+  # The file has no line end, and a kernel without CONFIG_PROC_CHILDREN no such file: then none is found.
+  read -r -a children 2>/dev/null <"/proc/$master/task/$master/children" || true
+  for worker in "${children[@]}"; do
+    ! does "$1" "$worker" || found+=("$worker")
+  done
+}
+
+# A worker says in its title what it does.
+does() { # working|leaving WORKER
+  local title
+  read -r -d '' title 2>/dev/null <"/proc/$2/cmdline" || return # it has just ended
+  case $title in
+    *'shutting down'*) [[ $1 == leaving ]] ;;
+    *'worker process'*) [[ $1 == working ]] ;;
+    *) false ;;
+  esac
+}
+
+# Before a reload: which workers it will replace, and room for them.
+expect_replacement() {
+  [[ -e $STATE_DIR/run/replaced ]] || : >"$STATE_DIR/run/replaced"
+  find_workers working
+  old_workers=("${found[@]}")
+  make_room "${#old_workers[@]}"
+}
+
+# A worker that was replaced stays until its last request has ended, with all its memory. If a
+# reload would make too many of them, it waits: most leave by themselves within some seconds,
+# those with long requests do not. Only if these alone are too many, one of them is ended: first, one
+# that serves only namespaces which cause reloads all the time (see hold-back).
+make_room() { # WORKERS_TO_REPLACE
+  local now end since=() sockets=() restless=''
+  take_time
+  end=$((now + least_seconds + reload_seconds))
+  while find_workers leaving && ! is_room_for "$1" && ((now <= end)); do
+    know_ages
+    end_one "$1"
+    sleep 0.1
+    take_time
+  done
+}
+
+# At least those of the last reload may stay; and a few, without a look at the memory.
+is_room_for() { # WORKERS
+  ((${#found[@]} <= $1)) && return
+  ((${#found[@]} + $1 <= draining_workers)) || return
+  ((${#found[@]} + $1 <= few_workers)) || ! memory_is_short
+}
+
+# Sets since: when each worker of found was replaced.
+know_ages() {
+  local worker time
+  local -A known=()
+  while read -r worker time; do known[$worker]=$time; done <"$STATE_DIR/run/replaced"
+  since=()
+  for worker in "${found[@]}"; do
+    [[ -v known[$worker] ]] || remember_replaced "$worker" # apply was killed before it could
+    since+=("${known[$worker]-$now}")
+  done
+}
+
+# Without long requests, a worker leaves when keepalive_min_timeout is over.
+some_may_leave() { # WORKERS_TO_REPLACE
+  local time old=0
+  for time in "${since[@]}"; do
+    ((now - time < idle_seconds)) || old=$((old + 1))
+  done
+  ((old < ${#since[@]} && old + $1 <= draining_workers))
+}
+
+# Of those that have had their time: the oldest whose requests all go to namespaces that cause reloads
+# all the time; without such a one, the oldest.
+end_one() { # WORKERS_TO_REPLACE
+  local i oldest=''
+  find_neighbours
+  for i in "${!found[@]}"; do
+    ((now - since[i] >= least_seconds)) || continue
+    oldest=${oldest:-$i}
+    if [[ $restless == yes ]] && ! serves_neighbours "${found[i]}"; then
+      end_worker "${found[i]}" 'the oldest that serves only namespaces with constant reloads'
+      return
+    fi
+  done
+  if [[ -n $oldest ]] && ! some_may_leave "$1"; then end_worker "${found[oldest]}" 'the oldest'; fi
+}
+
+end_worker() { # WORKER WHICH
+  log "too many replaced workers still have requests: ending $2, $1"
+  kill -TERM "$1" 2>/dev/null || true # it may have just ended
+}
+
+# Sets restless: whether somebody causes reloads all the time; and sockets: the connections of this
+# pod to pods of other namespaces.
+find_neighbours() {
+  local accounts=$STATE_DIR/scratch/loop/accounts pod remote state inode
+  local -A pods=()
+  [[ -z $restless ]] || return 0 # it is known
+  restless=no
+  [[ -s $accounts ]] || return 0
+  while read -r pod; do pods[$pod]=1; done < <(jq -r -L "$bin/lib" -f "$bin/lib/apply/neighbours.jq" \
+    --slurpfile accounts "$accounts" --argjson now "$now" "$live/model.json")
+  if ((${#pods[@]} > 0)); then restless=yes; fi
+  while read -r _ _ remote state _ _ _ _ _ inode _; do
+    [[ ! -v pods[$remote] || $state != 01 ]] || sockets+=("socket:[$inode]") # 01: it is open
+  done < <(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+}
+
+serves_neighbours() { # WORKER
+  # A connection may end while find looks, and then find fails.
+  { find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null || true; } |
+    grep -xF -f <(printf '%s\n' "${sockets[@]}") >/dev/null
+}
+
+# Whether three quarters of the pod's memory are in use, or will be with the workers of one reload more;
+# the rest is for jq, which reads whole lists. Without a limit, there is always enough.
+memory_is_short() {
+  local limit used size
+  read_memory
+  [[ $limit != max ]] || return
+  # In pages, and the workers of a reload share most of them.
+  read -r _ size _ <"/proc/${old_workers[0]-self}/statm" || size=0
+  ((used + size * 4096 > limit / 4 * 3))
+}
+
+# From now on they count as replaced. Of earlier ones, those that are still there stay in the list.
+remember_replaced() { # WORKER...
+  local worker since now
+  now=$(uptime)
+  {
+    while read -r worker since; do
+      [[ ! -e /proc/$worker ]] || echo "$worker $since"
+    done <"$STATE_DIR/run/replaced"
+    for worker; do echo "$worker $now"; done
+  } >"$STATE_DIR/run/replaced.new"
+  mv -T "$STATE_DIR/run/replaced.new" "$STATE_DIR/run/replaced"
+}
+
+# nginx gives its new workers 0.1 s to start before it tells the old ones to take no
+# more connections: till then, most go to the old ones. It need not be so long: as soon
+# as all the new ones run, we say the same (SIGQUIT, as nginx does). If an old one ends at
+# once, nginx hears of it only after those 0.1 s, and does not start it again.
+# Fails if none of the new ones runs yet.
+retire_old_workers() {
+  local worker new=0
+  ((${#old_workers[@]} > 0)) || return 0
+  find_workers working
+  for worker in "${found[@]}"; do
+    [[ " ${old_workers[*]} " == *" $worker "* ]] || new=$((new + 1))
+  done
+  ((new < ${#old_workers[@]})) || kill -QUIT "${old_workers[@]}" 2>/dev/null || true # they may have heard it
+  ((new > 0))
+}
+
+# Until no new connection gets the old configuration.
+wait_for_old_workers() {
+  local end=$(($(uptime) + reload_seconds)) worker
+  for worker in "${old_workers[@]}"; do
+    while does working "$worker" && (($(uptime) <= end)); do
+      retire_old_workers || true
+      sleep 0.01
+    done
+  done
+}
+
+# At most draining_workers at once, and more than few_workers only if there is memory for them.
+found=() old_workers=() least_seconds=10 idle_seconds=6 few_workers=8 draining_workers=64

@@ -1,0 +1,24 @@
+# The digest of the Services: their ports.
+#
+# input:  the items of a ServiceList, one on each line (jq -n -R)
+# output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT}, names: {"web": PORT}},
+#         addresses: [clusterIPs, for annotations with a URL and service-upstream]}
+#         with PORT {port: number, name}, and protocol if that is not TCP;
+#         or {service, external: true} for an ExternalName
+include "fetch/items"; # key, each_item
+
+# input: a ServicePort / output: what counts of it; without a protocol, it is TCP
+def port: {port, name: (.name // "")} + if (.protocol // "TCP") == "TCP" then {} else {protocol} end;
+
+# input: [PORT] / output: {numbers, names}
+#
+# A Service may have one number for TCP and UDP. TCP is meant then, so it comes last: of equal keys, `add` keeps that.
+def ports:
+  map(select(.protocol)) + map(select(.protocol | not))
+  | {numbers: (map({"\(.port)": .}) | add // {}), names: (map(select(.name != "") | {(.name): .}) | add // {})};
+
+each_item("Service";
+  if .spec.type == "ExternalName" then {service: key, external: true}
+  else {service: key, ports: ([.spec.ports[]? | port] | ports)}
+    + ([.spec.clusterIPs[]? | select(. != "None")] | if . == [] then {} else {addresses: .} end)
+  end)

@@ -1,0 +1,206 @@
+# What an Ingress protects stays shut while the Ingress is not served: nginx rejects it (quarantine), the path is
+# refused, or it is beyond a limit.
+#
+# Such a claim is a shut place: of the same host and namespace, before the same pods perhaps, what would answer there is
+# closed. (What is of another namespace has other pods.) And where nothing else is left of a host, an error answers for
+# it: neither a wildcard nor rules without a host, which may be somebody else's, get requests for a host that has rules.
+#
+#   pathType Refused   the path is the one that is refused; with "/" at its end, all that is certain of it: anything
+#                      below could be meant (ingresses.jq)
+#   beyond             the claim's Ingress is beyond a limit (limits.jq); with .alias on the hosts of its server-alias
+include "route/ownership";
+include "allow";
+
+# How many folders the shut places of one namespace on a host may lie in; and how many paths of a namespace beyond its
+# limits stay shut one by one. If there are more, all that the namespace has on these hosts is closed; and if the hosts
+# are more, all that it has.
+def most_folders: 50000;
+def most_beyond: 10000;
+
+# input: a path that is refused, or a regular expression / output: the path, if it means itself and nothing else; or the
+# folder with all that it could mean: "/a;b" => "/a;b", "/a/b%20c" => "/a/", "/a/b+/c" => "/a/", "/a/(b|c)" => "/"
+def certain($expression):
+  if length > 1024 then "/"
+  elif ($expression | not) and test("\\A(/(?!/|[.]{1,2}(/|\\z))[!-$&-.0-~]*)+\\z") then rtrimstr("/")
+  elif test("[|]|[.][.]|%2e"; "i") then "/" # alternatives, and what leads up again
+  else
+    "[A-Za-z0-9_~!&,=:@\(if $expression then "" else ".()*+" end)-]+" as $element
+    | [capture("\\A\\^?(?<folder>/(?![?*{])(\($element)/(?![?*{]))*)").folder][0] // "/"
+  end;
+
+# --- one Ingress
+
+# input: what its annotations ask for (annotations.jq) / output: whether it protects its paths
+def protects: (.protections // []) != [] or .closed != null;
+
+# input:  an Ingress; $all are its claims, and problems
+# output: the claims that count: for a path that is refused only if the Ingress $protects it. Where it has too many
+#         paths (.excess), any could be among those that are left out; and of hosts that are left out, all are.
+def claims_that_count($all; $protects):
+  .excess as $excess
+  | [$all[] | select(.host and .pathType != "Refused")]
+    + if $protects then
+        [ $all[]
+          | select(.pathType == "Refused" or ($excess and .pathType == "Default"))
+          | {host, path, pathType: "Refused"} ]
+        + [.left_out // [] | only_hosts[], first(.[] | select(. == "")) | {host: ., path: "/", pathType: "Refused"}]
+        | unique
+      else [] end;
+
+# input:  [digest of an Ingress of one namespace that is beyond a limit]
+# output: {shut: [the claims that they protect], or else those of all their hosts; are_many: if these are too many, too.
+#         Then not all are in `shut`, and all of the namespace must be closed}
+#
+# Clients of a whole host may need a certificate because of one. A canary protects nothing: its main Ingress does.
+def protected_beyond:
+  def is_whole: any(.options.protections[]?; startswith("auth-tls-"));
+  def protects_paths:
+    (.options.protections or any(.claims[]; .reason == "ProtectionNotAvailable")) and (.options.set.canary | not);
+  def claims_shut($whole):
+    . as $ingress
+    | .claims[]
+    | select(if $whole then .pathType == "Default" or (.pathType == "Refused" and .path == "/")
+             else .service or .status or .pathType == "Refused"
+             end)
+    | {host, path, pathType: (if $whole then "Refused" else .pathType end), beyond: true}
+      + ($ingress | {ingress, created})
+    | ., . + {host: ($ingress.options.set | aliases), alias: true};
+  map(select(protects_paths)) as $protecting
+  | [limit(most_beyond + 1; $protecting[] | claims_shut(is_whole))] as $shut
+  | if $shut | length <= most_beyond then {$shut}
+    else
+      [limit(most_beyond + 1; $protecting[] | claims_shut(true))]
+      | {shut: .[:most_beyond], are_many: (length > most_beyond)}
+    end;
+
+# input: digest of an Ingress / output: the same, closed; what says where it is stays
+def all_closed($why):
+  .options.set |= ((. // {}) | {canary, "from-to-www-redirect", "rewrite-target", "server-alias", "use-regex"} | del(.[] | nulls))
+  | del(.options | select(.set == {}).set)
+  | .claims |= map(if .service then del(.service, .port) + {status: 503, reason: "ProtectionNotAvailable", message: "closed, \($why)"} else . end);
+
+# input: [{annotation: value}] / output: the same, with {} for those that none of these Ingresses has
+def only_of($ingresses):
+  ([$ingresses[].options.set | values | {(tojson): true}] | add // {}) as $is_live
+  | map(if $is_live[tojson] then . else {} end);
+
+# --- one host
+
+# input: a claim / output: the folder in which all is that it answers for: "/a" => "/a/". (Expressions match any case.)
+def folder:
+  if .pathType == "RegularExpression" then .path | certain(true) else .path end
+  | ascii_downcase | rtrimstr("/") + "/";
+
+# input: a shut place / output: whether any path in its folder could be meant
+def is_vague: .pathType == "RegularExpression" or (.pathType == "Refused" and (.path | endswith("/")));
+
+# input: a folder / output: it, and those above: "/a/b/" => "/", "/a/", "/a/b/"
+def and_above: . as $folder | indices("/")[] | $folder[:. + 1];
+
+# input: [claim] that must stay shut / output: {above, below}: {"namespace folder": [one, and one of another Ingress]}
+#
+# above are the folders in which a path would answer for one; below, those in which any path could.
+def places:
+  def add($place):
+    if . == null then [$place]
+    elif length == 1 and .[0].ingress != $place.ingress then . + [$place]
+    else .
+    end;
+  map({ingress, path, pathType, beyond})
+  | [ group_by(.ingress | namespace)[]
+      | if ([.[].path | split("/") | length] | add) > most_folders then
+          map(.path = "/" | .pathType = "Refused") | unique_by(.ingress)[]
+        else .[]
+        end ]
+  | reduce .[] as $place ({above: {}, below: {}};
+      "\($place.ingress | namespace) " as $of
+      | ($place | folder) as $folder
+      | reduce ($folder | and_above) as $each (.; .above[$of + $each] |= add($place))
+      | if $place | is_vague then .below[$of + $folder] |= add($place) else . end);
+
+# input: a shut place / output: why it is one, as the end of a sentence
+def why:
+  if .pathType == "Refused" then
+    "because Ingress \(.ingress) protects a path that is not served, which could be this one"
+  elif .beyond then "because Ingress \(.ingress) protects \(.path), and is not served: it is beyond a limit"
+  else "while Ingress \(.ingress) is quarantined, which protects \(.path)"
+  end;
+
+# input: a claim / output: the same, closed
+def shut($why):
+  del(.upstream, .service, .port, .port_name, .also) + {status: 503, reason: "ProtectionNotAvailable", message: "closed \($why)"};
+
+# input:  a claim
+# output: the same; closed if it would answer at one of these places. Its own Ingress protects it as the place.
+def shut_at($places):
+  . as $claim
+  | if .ingress == null or (.pathType == "Default" and .upstream == null and .status == null) then .
+    else
+      "\(.ingress | namespace) " as $of
+      | folder as $folder
+      | first(
+          ( $places.above[$of + $folder],
+            (if $places.below == {} then null else $places.below[$of + ($folder | and_above)] end) )[]?
+          | select(.ingress != $claim.ingress)) // null
+      | . as $place
+      | $claim | if $place then shut($place | why) else . end
+    end;
+
+# input: a claim of an Ingress that is not served / output: whether it protects something
+def must_stay_shut:
+  .beyond
+  or .pathType == "Refused"
+  or ((.protections or .reason == "ProtectionNotAvailable") and (.upstream or .status));
+
+# input: [claim of one host, the oldest Ingress first] / output: those that are served, or closed
+def without_shut($is_quarantined):
+  def is_left: (.beyond or .pathType == "Refused" or $is_quarantined[.ingress // ""]) | not;
+  if all(.[]; is_left) then .
+  else
+    ([.[] | select((is_left | not) and must_stay_shut)] | places) as $places
+    | map(select(is_left) | shut_at($places))
+  end;
+
+# --- all hosts
+
+# input:  [{host, ingress}, of each host of one namespace of which nothing is left]
+# output: a claim for them all: an error
+#
+# They are in one server of nginx, and not in its hash of names, because that may be what nginx rejects.
+def all_shut:
+  {ingress: .[0].ingress, host: .[0].host, others: map(.host)[1:], path: "/", pathType: "Default", status: 503,
+   message: "this host has rules, but they are not served: nginx rejects their Ingress, or it is beyond a limit"};
+
+# input: [{host, ingress, protecting}, of each host of which nothing is left] / output: {"namespace host": Ingress}: the
+# wildcards and rules without a host that must not answer for those that have no error
+def fallbacks($has_error):
+  [.[] | select(.protecting and ($has_error[.host] | not)) | . as {$host, $ingress}
+   | {("\($ingress | namespace) \("", ($host | as_wildcard))"): $ingress}] | add // {};
+
+# input and output: as for `served`
+#
+# nginx tries the hosts of all_shut one by one, as it does wildcards, so a namespace may have as many.
+def with_shut_places($is_quarantined; $limits):
+  [.[] | {host, given: .claims, left: (.claims | without_shut($is_quarantined))}] as $hosts
+  | [ $hosts[]
+      | select(.left == [] and .given != [])
+      | {host, ingress: .given[0].ingress, protecting: any(.given[]; must_stay_shut)} ] as $gone
+  | [ $gone
+      | map(select($is_quarantined[.ingress].without_hosts | not))
+      | group_by(.ingress | namespace)[]
+      | .[:$limits.namespace_wildcards] ] as $shut
+  | ($gone | fallbacks([$shut[][] | {(.host): true}] | add // {})) as $fallbacks
+  | def shut_as_fallback:
+      $fallbacks["\(.ingress // "/" | namespace) \(.host)"] as $gone
+      | if $gone then shut("because Ingress \($gone) protects a host that would go here, and is not served") else . end;
+    [$shut[] | [all_shut]]
+    + [$hosts[].left | select(. != []) | if $fallbacks == {} then . else map(shut_as_fallback) end];
+
+# input: [{host, claims}, ...] (ownership.jq) / output: [[claim of one host that is served, or closed], ...]
+#
+# In most clusters, nothing has to stay shut.
+def served($is_quarantined; $limits):
+  if $is_quarantined == {} and all(.[].claims[]; (.beyond or .pathType == "Refused") | not) then
+    [.[].claims | select(. != [])]
+  else with_shut_places($is_quarantined; $limits)
+  end;
