@@ -35,6 +35,11 @@ def closed($why):
   del(.upstream, .service, .port, .port_name, .protocol, .also, .balance)
   + {status: 503, reason: "ProtectionNotAvailable", message: not_available($why)};
 
+# input: {service, port_name} as `answer` has it / output: whether a pod of it is ready, or ends and still answers
+def has_pods($context):
+  .port_name as $name
+  | any($context.slices[.service][]?; .ports[$name] and .ready + .ending != []);
+
 # input: {annotation: value} / output: how many bytes a body that is held may have, or null if that is too many or any
 def greatest_held_body:
   .["proxy-body-size"] // 1048576 | if . > 0 and . <= 8388608 then . else null end;

@@ -19,7 +19,7 @@ include "quoting";
 def names_pod: .["affinity-mode"] == "persistent" or .["session-cookie-change-on-failure"];
 
 # input: [answered claim] / output: the same; those with affinity have upstreams of their own
-def claims($context):
+def claims($context; answer):
   map(
     annotations($context.options) as $set
     | if (.upstream and $set.affinity) | not then .

@@ -53,7 +53,7 @@ def variables_read: .["upstream-hash-by"] // "" | [ascii_downcase | scan("(?:htt
 # input: [answered claim] / output: the same; those that want another balancing have upstreams of their own
 #
 # Names of upstreams do not differ by upper and lower case, so all but small letters are written as their numbers.
-def claims($context):
+def claims($context; answer):
   [$context.options[] | variables_read] as $read
   | [$context.options[] | wanted | if .hash then .name = (.hash | gsub("(?<sign>[^a-z0-9_])"; "-\(.sign | explode[0])-")) else . end] as $all_wanted
   | first_names($read; most_read) as $possible

@@ -18,7 +18,7 @@ include "quoting";
 def longest_login: 1000; # of the name and the password, in base64
 
 # input: [answered claim] / output: the same; .users is the name of the file
-def claims($context):
+def claims($context; answer):
   map(
     annotations($context.options) as $set
     | if .options and .upstream and (needs_no_login($set) | not) then

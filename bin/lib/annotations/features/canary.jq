@@ -53,7 +53,7 @@ def pattern:
 # --- claims
 
 # input: a main claim / output: the same with its canary, and problems of the canaries; $canaries are those of its place
-def with_canary($canaries; $context; has_pods):
+def with_canary($canaries; $context):
   $canaries[0] as $canary
   | ($canary | annotations($context.options)) as $set
   | annotations($context.options) as $own
@@ -69,7 +69,7 @@ def with_canary($canaries; $context; has_pods):
           and ($set["canary-by-header-pattern"] | is_cheap | not) then
           annotation_refused(
             "the canary gets no requests with its header: canary-by-header-pattern may be an expression with at most three repetitions and groups, no repeated groups, and eight alternatives")
-        elif $canary | has_pods | not then
+        elif $canary | has_pods($context) | not then
           gets_nothing("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port)")
         else empty
         end ),
@@ -77,7 +77,7 @@ def with_canary($canaries; $context; has_pods):
 
 # input:  [answered claim, the oldest Ingress first]
 # output: the same without canaries; main claims have theirs in .canary
-def claims($context; has_pods):
+def claims($context; answer):
   def place: [.host, .path, .pathType, own_namespace] | tojson;
   def asks: .ingress and (.service or .status);
   def is_canary: .ingress and annotations($context.options).canary;
@@ -96,7 +96,7 @@ def claims($context; has_pods):
     | ($asking | group_by(main_place($mains)) | map({(.[0] | main_place($mains)): .}) | add // {}) as $canaries
     | [ ( to_entries[] | .key as $number | .value
           | if asks and $mains[place] == $number and $canaries[place] then
-              with_canary($canaries[place]; $context; has_pods)
+              with_canary($canaries[place]; $context)
             else .
             end ),
         ( $canaries | to_entries[] | select($mains[.key] == null) | .value[]
@@ -107,7 +107,7 @@ def claims($context; has_pods):
 # output: the same; a canary has an upstream of its own, of the same kind as that of its main claim
 #
 # What counts for the main claim alone is left out: the address of its Service, and with "legacy" its sessions.
-def upstreams(answer):
+def upstreams($context; answer):
   map(
     if .canary and .upstream then
       ({service, port, protocol} | answer.upstream | length) as $length

@@ -20,7 +20,7 @@ include "quoting";
 # input: [answered claim] / output: the same, with .cors: the number of its annotations
 #
 # An error of ours loses its annotations in the model, but a page is to be able to read it.
-def claims($context): map(if annotations($context.options)["enable-cors"] then .cors = .options else . end);
+def claims($context; answer): map(if annotations($context.options)["enable-cors"] then .cors = .options else . end);
 
 # input: {annotation: value} / output: [origin], "*" for all; null without CORS
 #

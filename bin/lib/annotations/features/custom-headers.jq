@@ -57,7 +57,7 @@ def with_headers($kind; $context):
       .claim) ];
 
 # input: [answered claim, the oldest Ingress first] / output: the same, with the headers of both kinds
-def claims($context):
+def claims($context; answer):
   reduce kinds as $kind (.; with_headers($kind; $context))
   | map(
       if .question_headers and .upstream and (annotations($context.options)["auth-url"] == null) then

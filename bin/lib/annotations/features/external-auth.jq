@@ -217,7 +217,7 @@ def by_host($options):
   | add // {};
 
 # input: [answered claim, the oldest Ingress first] / output: the same, with .asks: whom nginx asks; or closed
-def claims($context; answer; has_pods):
+def claims($context; answer):
   ($context.services | service_addresses) as $addresses
   | (if $ENV.HOST_OWNERSHIP == "shared" then {} else owners($context) end) as $owners
   | by_host($context.options) as $hosts
@@ -247,7 +247,7 @@ def claims($context; answer; has_pods):
             else .asks = $target
             end
             | .,
-              (select($target.upstream and ($target | has_pods | not))
+              (select($target.upstream and ($target | has_pods($context) | not))
               | problem("NoReadyEndpoints";
                   "Service \($target.service), which auth-url asks, has no ready endpoint for port \($target.port)")),
               (select(.asks and $set["auth-cache-key"] and ($set | keeps | not))

@@ -41,7 +41,7 @@ def body_problem($set):
 
 # input: an answered claim / output: the same with its target in .mirror, or with a problem beside it; $all_targets:
 # {mirror-target: [what target says of it]}
-def with_mirror($set; $context; $all_targets; answer; has_pods):
+def with_mirror($set; $context; $all_targets; answer):
   $all_targets[$set["mirror-target"]] as $targets
   | ([own_namespace] + $context.shared) as $namespaces
   | if $targets == [] or ($targets[0].service | split("/")[0] | IN($namespaces[]) | not) then
@@ -58,7 +58,7 @@ def with_mirror($set; $context; $all_targets; answer; has_pods):
                | {uri, protocol, host: ($set["mirror-host"] // .host),
                   upstream: $answer.upstream, body: ($set | body_of_copies)})),
           body_problem($set),
-          if $answer | has_pods then empty
+          if $answer | has_pods($context) then empty
           else
             not_mirrored("NoReadyEndpoints";
               "Service \($answer.service) has no ready endpoint for port \($answer.port)")
@@ -68,12 +68,12 @@ def with_mirror($set; $context; $all_targets; answer; has_pods):
     end;
 
 # input: [answered claim] / output: the same with what is mirrored in .mirror
-def claims($context; answer; has_pods):
+def claims($context; answer):
   ($context.services | service_addresses) as $addresses
   | ([$context.options[]["mirror-target"] | values] | unique | map({(.): [target($addresses)]}) | add) as $all_targets # many claims have the same
   | [ .[]
     | annotations($context.options) as $set
-    | if .upstream and $set["mirror-target"] then with_mirror($set; $context; $all_targets; answer; has_pods)
+    | if .upstream and $set["mirror-target"] then with_mirror($set; $context; $all_targets; answer)
       else .
       end ];
 

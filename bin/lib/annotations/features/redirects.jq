@@ -48,7 +48,7 @@ def aliases_of_all($taken; $context):
 # output: the same, and claims for hosts that no rule is for: of two Ingresses that want one, the older gets it
 #
 # An alias serves what its host serves, as far as that is of the same namespace.
-def claims($context):
+def claims($context; answer):
   def set: annotations($context.options);
   . as $all
   # a canary has no host; and of the Ingresses beyond a limit, too, aliases take none
