@@ -8,7 +8,7 @@
 # open.)
 choose_features() { # <SNAPSHOT
   local uses
-  uses=$(grep -o '"uses":\["[^]]*') && uses=$(sort -u <<<"$uses") || true # none
+  uses=$(grep -o '"uses":\["[^]]*' | sort -u) || true # none
   [[ ! -e $features_in_use/uses || $uses != "$(<"$features_in_use/uses")" ]] || return 0
   mkdir -p "$features_in_use/annotations"
   rm -f "$features_in_use/uses" # until all is written
