@@ -54,14 +54,10 @@ def model:
   [.servers[].locations[] | select(.users and .upstream)] as $logins
   | .lines += [
       select($logins != [])
-      | "  map $http_authorization $users_folder {",
-        "    \"~*^basic .{\(longest_login + 1)}\" \("\($ENV.STATE_DIR)/keys/too-long" | in_quotes);",
-        "    default \("\($ENV.STATE_DIR)/keys" | in_quotes);",
-        "  }",
-        "  map $is_login $sent_authorization {",
-        "    default \"\";",
-        "    \"\" $http_authorization;",
-        "  }",
+      | map_lines("$http_authorization"; "$users_folder";
+          "\"~*^basic .{\(longest_login + 1)}\" \("\($ENV.STATE_DIR)/keys/too-long" | in_quotes);",
+          "default \("\($ENV.STATE_DIR)/keys" | in_quotes);"),
+        map_lines("$is_login"; "$sent_authorization"; "default \"\";", "\"\" $http_authorization;"),
         ( select(.says_authorization | not)
           | ("proxy", ("grpc" | select(any($logins[]; speaks_grpc))))
           | "  \(.)_set_header Authorization $sent_authorization;" ),

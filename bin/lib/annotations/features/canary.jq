@@ -136,24 +136,23 @@ def weight:
 # A location without annotations gets an empty set of them, so that the hook of locations is called for it.
 def model:
   ready as $ready
-  | .servers |= map(
-      .locations |= map(if .canary and (.upstream and $ready[.canary.upstream] | not) then del(.canary) else . end))
+  | each_location(if .canary and (.upstream and $ready[.canary.upstream] | not) then del(.canary) else . end)
   | [.servers[].locations[] | select(.canary)] as $locations
   | ([$locations[] | {upstream, canary} | tojson] | unique | to_entries
      | map({(.value): (.key + 1)}) | add // {}) as $numbers
   | .options += [{}]
   | (.options | length) as $none
   | def asks_by_service: (.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS")) and (.tls_name | not);
-  .servers |= map(.locations |= map(
-      if .canary then
-        $numbers[{upstream, canary} | tojson] as $number
-        | .options = (.options // $none) | .canary.target = "$target_\($number)" | .target = .canary.target
-        | if asks_by_service then .tls_target = "$tls_name_\($number)" else . end
-      else . end))
+  each_location(
+    if .canary then
+      $numbers[{upstream, canary} | tojson] as $number
+      | .options = (.options // $none) | .canary.target = "$target_\($number)" | .target = .canary.target
+      | if asks_by_service then .tls_target = "$tls_name_\($number)" else . end
+    else . end)
   | .lines += [
       # upstreams are SERVICE.NAMESPACE.PORT...
       ([$locations[] | select(asks_by_service) | $numbers[{upstream, canary} | tojson]] | unique[]
-       | "  map $target_\(.) $tls_name_\(.) {", "    \"~^(?<pod_service>[^.]+[.][^.]+)\" \"$pod_service.svc\";", "  }"),
+       | map_lines("$target_\(.)"; "$tls_name_\(.)"; "\"~^(?<pod_service>[^.]+[.][^.]+)\" \"$pod_service.svc\";")),
       ([$locations[].canary.set | weight | select(. > 0 and . < 10000)] | unique[]
        | "  split_clients $request_id $in_\(.)_of_10000 {", "    \(. / 100)% 1;", "    * \"\";", "  }"),
       "" ];
@@ -164,7 +163,7 @@ def to($upstream): "{ set \(.target) \($upstream | in_quotes); } ";
 # input: a location with a canary / output: directives for canary-by-header
 def by_header($main; $canary):
   .canary.set as $set
-  | ($set["canary-by-header"] // empty | ascii_downcase | gsub("-"; "_")) as $header
+  | ($set["canary-by-header"] // empty | as_variable) as $header
   | if $set["canary-by-header-value"] then
       "if ($http_\($header) = \($set["canary-by-header-value"] | in_quotes)) \(to($canary))"
     elif $set["canary-by-header-pattern"] == null then

@@ -98,34 +98,21 @@ def mirror_location:
 # output: lines for the http block: the Host of copies, and that they ask for no upgrade, as nginx would answer the
 #         client with it. (A map that comes later in nginx.conf replaces one of the same name: so those of
 #         headers.conf.template.)
-def header_lines:
-  "  map $uri $copied_host {",
-  "    volatile;",
-  (unique[] | "    nginx-copies/\(.number) \(.host | in_quotes);"),
-  "  }",
-  "  map $copied_host $pod_host {",
-  "    volatile;",
-  "    \"\" $own_host;",
-  "    default $copied_host;",
-  "  }",
-  "  map $copied_host $upgrade {",
-  "    volatile;",
-  "    \"\" $own_upgrade;",
-  "  }",
+def host_lines:
+  map_lines("$uri"; "$copied_host"; "volatile;", (unique[] | "nginx-copies/\(.number) \(.host | in_quotes);")),
+  map_lines("$copied_host"; "$pod_host"; "volatile;", "\"\" $own_host;", "default $copied_host;"),
+  map_lines("$copied_host"; "$upgrade"; "volatile;", "\"\" $own_upgrade;"),
   "";
 
 # input:  model
 # output: the same with these locations, and the number of its own in each .mirror; without those that have no ready pod
 def model:
   ready as $ready
-  | .servers |= map(
-      .locations |= map(if .mirror and (.upstream and $ready[.mirror.upstream] | not) then del(.mirror) else . end))
-  | ([.servers[].locations[].mirror | values] | unique | to_entries
-     | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
-  | .servers |= map(
-      .locations |= map(if .mirror then .mirror.number = $numbers[.mirror | tojson] else . end)
-      | .lines += [[.locations[].mirror | values] | unique[] | mirror_location])
-  | .lines += [[.servers[].locations[].mirror | values | {host, number}] | select(. != []) | header_lines];
+  | each_location(if .mirror and (.upstream and $ready[.mirror.upstream] | not) then del(.mirror) else . end)
+  | ([.servers[].locations[].mirror | values] | numbered) as $numbers
+  | each_location(if .mirror then .mirror.number = $numbers[.mirror | tojson] else . end)
+  | .servers |= map(.lines += [[.locations[].mirror | values] | unique[] | mirror_location])
+  | .lines += [[.servers[].locations[].mirror | values | {host, number}] | select(. != []) | host_lines];
 
 # input: a location / output: the directives that copy its requests
 def location:

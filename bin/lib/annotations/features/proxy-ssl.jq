@@ -63,7 +63,7 @@ def upstreams($context; answer):
 def model:
   .lines += [
     select(any(.servers[].locations[]; .protocol == "AUTO_HTTP"))
-    | "  map $scheme $of_scheme {", "    https .https;", "    default \"\";", "  }", "" ];
+    | map_lines("$scheme"; "$of_scheme"; "https .https;", "default \"\";"), "" ];
 
 # input: a location / output: its directives
 def location:

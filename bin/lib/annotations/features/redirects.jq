@@ -105,8 +105,8 @@ def location:
 # input: model / output: the same with the redirects of locations that no pod serves, unless clients need a certificate
 def model:
   .options as $options
-  | .servers |= map(.locations |= map(
+  | each_location(
       if .moves and .client == null and (.reason | IN("NoReadyEndpoints", "ServiceNotFound",
           "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed")) then
         .directives = ([(.directives // empty), ({set: $options[.moves - 1]} + . | location)] | add)
-      else . end));
+      else . end);
