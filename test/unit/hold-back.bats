@@ -6,7 +6,8 @@ load helpers
 setup() {
   common_setup
   mkdir -p "$STATE_DIR/live"
-  cat >"$dir/now" <<'SNAPSHOT'
+  (source "$bin/settings" && routing_settings) >"$dir/now"
+  cat >>"$dir/now" <<'SNAPSHOT'
 {"service":"noisy/moves","ports":{"numbers":{"80":{"port":80,"name":""}},"names":{}}}
 {"service":"noisy/unused","ports":{"numbers":{"80":{"port":80,"name":""}},"names":{}}}
 {"service":"quiet/stays","ports":{"numbers":{"80":{"port":80,"name":""}},"names":{}}}
