@@ -55,6 +55,12 @@ read_to_end() { # DESCRIPTOR SECONDS
   read_until '' "$@" || (($? == 1))
 }
 
+# jq, with the programs of lib. In the loop, features_in_use is a folder with the features that some Ingress uses, where
+# jq looks first; and a jq that has read its programs may wait already (lib/loop/prepared.bash).
+run_jq() { # JQ_ARGUMENT...
+  "$jq_to_run" -L "${features_in_use:-$bin/lib}" -L "$bin/lib" "$@"
+}
+
 # Ends the loop's pause, if it runs. (1<> opens the pipe without waiting for a reader.)
 ring() {
   [[ ! -p $STATE_DIR/run/bell ]] || echo 1<>"$STATE_DIR/run/bell"
@@ -102,4 +108,4 @@ is_new_failure() { # THING TEXT
 
 declare -A failures=()
 # shellcheck disable=SC2034 # for those who source this
-silence='' program=${0##*/} version=${BASH_INGRESS_VERSION:-development} # the Dockerfile sets it
+silence='' jq_to_run=jq program=${0##*/} version=${BASH_INGRESS_VERSION:-development} # the Dockerfile sets it

@@ -73,7 +73,7 @@ take_accounts() {
 read_accounts() {
   restless_until=0 owed_until=0
   [[ -s $next/accounts ]] || return 0
-  read -r restless_until owed_until < <(jq -r -L "$bin/lib" 'include "loop/accounts"; times' "$next/accounts") ||
+  read -r restless_until owed_until < <(run_jq -r 'include "loop/accounts"; times' "$next/accounts") ||
     restless_until=0 owed_until=0 # jq has said why
 }
 
