@@ -140,7 +140,7 @@ assert_each() { # EXPECTED FILE CURL_FORMAT http|https PATH [CURL_OPTION...]
   wait_for 30 curl -s 127.77.0.2:8080/counts
   mkdir "$dir/templates"
   cp "$templates"/* "$dir/templates"
-  edit "$dir/templates/nginx.conf.template" 's|^  server_tokens off;|&\n  deny 127.0.0.9;|'
+  edit "$dir/templates/clients.conf.template" 's|^  server_tokens off;|&\n  deny 127.0.0.9;|'
   jq -r 'to_entries[] | select(.value.type and .value.alias == null).key' "$bin/lib/annotations/annotations.json" | diff - <(jq -r 'keys[]' "$BATS_TEST_DIRNAME/tables/examples.json")
   snapshot_of examples --slurpfile examples "$BATS_TEST_DIRNAME/tables/examples.json" | TEMPLATES_DIR=$dir/templates HSTS='max-age=5' serve_snapshot
   assert_equal '' "$(problems)"

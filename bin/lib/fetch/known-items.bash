@@ -83,7 +83,7 @@ keep_progress() {
 # it is the last item that is not whole. So that one is looked at here, in case it is one that waits. To find an item's
 # name as text is safe: the API server writes it first, and within a string each quote has a backslash.)
 let_large_ones_wait() { # COMMAND...
-  tail -n 1 "$list/items" | jq -n -R -L "$bin/lib" 'include "fetch/items"; inputs | read_item | empty'
+  tail -n 1 "$list/items" | run_jq -n -R 'include "fetch/items"; inputs | read_item | empty'
   digest_late "$@" &>/dev/null &
   awk -v items="$list/items" '
     function value(field) {
@@ -97,7 +97,7 @@ let_large_ones_wait() { # COMMAND...
 }
 
 # One at a time: what is new meanwhile gets the next turn. (When know_classes removes the folder, what is written here
-# is gone as well. With `waiting` empty, jq is none of those that the loop has prepared.)
+# is gone as well. With `waiting` empty, run_jq takes none that the loop has prepared.)
 digest_late() { # COMMAND...
   local status=0 waiting=''
   cd "$late"
