@@ -6,6 +6,12 @@ def own_namespace: .ingress | split("/")[0];
 # input: a claim or location / output: the {annotation: value} of its Ingress; $options are the context's or the model's
 def annotations($options): if .options then $options[.options - 1] else {} end;
 
+# input: anything / output: the same, changed if that holds
+def when(condition; change): if condition then change else . end;
+
+# input: a claim or location / output: whether nginx speaks TLS with its pods
+def speaks_tls: .protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS");
+
 # input: a claim or location / output: whether its pods speak gRPC, for which nginx has directives of their own
 def speaks_grpc: .protocol // "" | startswith("GRPC");
 

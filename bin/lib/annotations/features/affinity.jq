@@ -119,7 +119,7 @@ def model:
   | def dates: [.[].locations[] | select(.upstream) | annotations($options) | seconds_of_date | values] | unique;
   ([.upstreams[] | select(.balance.sticky == "persistent").endpoints[]] | unique) as $pods
   | (.servers | dates) as $dates
-  | if any(.servers[].locations[]; annotations($options).affinity) then
+  | when(any(.servers[].locations[]; annotations($options).affinity);
       .upstreams |= map(
         if .balance.sticky == "persistent" then
           .lines += [
@@ -130,7 +130,5 @@ def model:
         elif .balance.sticky then .lines += ["    hash $session consistent;"]
         else .
         end)
-      | .servers |= map(([.] | dates) as $own | if $own == [] then . else .lines += [$own | date_locations] end)
-      | .lines += [($dates | select(. != []) | date_lines), session_lines($pods; $dates), ""]
-    else .
-    end;
+      | .servers |= map(([.] | dates) as $own | when($own != []; .lines += [$own | date_locations]))
+      | .lines += [($dates | select(. != []) | date_lines), session_lines($pods; $dates), ""]);

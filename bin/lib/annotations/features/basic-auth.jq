@@ -21,7 +21,7 @@ def longest_login: 1000; # of the name and the password, in base64
 def claims($context; answer):
   map(
     annotations($context.options) as $set
-    | if .options and .upstream and (needs_no_login($set) | not) then
+    | when(.options and .upstream and (needs_no_login($set) | not);
         own_namespace as $of
         | if [$set["auth-type", "auth-secret", "auth-secret-type", "auth-realm"]] == [null, null, null, null] then .
           elif $set["auth-type"] == null then closed("auth-secret and auth-realm need auth-type: basic")
@@ -29,8 +29,7 @@ def claims($context; answer):
           else
             ($set["auth-secret"] | secret($set["auth-secret-type"] // "auth-file"; $of; $context)) as $secret
             | if $secret.file then .users = $secret.file else closed($secret.message) end
-          end
-      else . end);
+          end));
 
 # input: a location / output: its directives
 #

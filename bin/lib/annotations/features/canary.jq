@@ -95,10 +95,7 @@ def claims($context; answer):
     | ([to_entries[] | select(.value | asks) | {(.value | place): .key}] | reverse | add // {}) as $mains
     | ($asking | group_by(main_place($mains)) | map({(.[0] | main_place($mains)): .}) | add // {}) as $canaries
     | [ ( to_entries[] | .key as $number | .value
-          | if asks and $mains[place] == $number and $canaries[place] then
-              with_canary($canaries[place]; $context)
-            else .
-            end ),
+          | when(asks and $mains[place] == $number and $canaries[place]; with_canary($canaries[place]; $context)) ),
         ( $canaries | to_entries[] | select($mains[.key] == null) | .value[]
           | gets_nothing("CanaryWithoutMain"; "no other Ingress of its namespace asks for \(place_name)") ) ]
   end;
@@ -136,19 +133,17 @@ def weight:
 # A location without annotations gets an empty set of them, so that the hook of locations is called for it.
 def model:
   ready as $ready
-  | each_location(if .canary and (.upstream and $ready[.canary.upstream] | not) then del(.canary) else . end)
+  | each_location(when(.canary and (.upstream and $ready[.canary.upstream] | not); del(.canary)))
   | [.servers[].locations[] | select(.canary)] as $locations
   | ([$locations[] | {upstream, canary} | tojson] | unique | to_entries
      | map({(.value): (.key + 1)}) | add // {}) as $numbers
   | .options += [{}]
   | (.options | length) as $none
-  | def asks_by_service: (.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS")) and (.tls_name | not);
-  each_location(
-    if .canary then
-      $numbers[{upstream, canary} | tojson] as $number
-      | .options = (.options // $none) | .canary.target = "$target_\($number)" | .target = .canary.target
-      | if asks_by_service then .tls_target = "$tls_name_\($number)" else . end
-    else . end)
+  | def asks_by_service: speaks_tls and (.tls_name | not);
+  each_location(when(.canary;
+    $numbers[{upstream, canary} | tojson] as $number
+    | .options = (.options // $none) | .canary.target = "$target_\($number)" | .target = .canary.target
+    | when(asks_by_service; .tls_target = "$tls_name_\($number)")))
   | .lines += [
       # upstreams are SERVICE.NAMESPACE.PORT...
       ([$locations[] | select(asks_by_service) | $numbers[{upstream, canary} | tojson]] | unique[]

@@ -69,7 +69,7 @@ def claims($context; answer):
       .asked as $asked
       | del(.asked)
       | $deciding[.host // ""] as $first
-      | if $asked.closed then if .upstream then closed($asked.closed) else . end
+      | if $asked.closed then when(.upstream; closed($asked.closed))
         elif $asked.authority then
           if .upstream == null then .
           elif $first and ($first | {authority, depth}) == $asked then .client = $asked
@@ -81,9 +81,8 @@ def claims($context; answer):
         elif .ingress == null or $first == null
           or (annotations($context.options) as $set | $set["auth-tls-verify-client"] == "off" or needs_no_login($set)) then .
         elif $first.closed then
-          if .upstream or .status then # for an error, a default backend could answer
-            closed("clients of host \(.host) need a certificate, because Ingress \($first.ingress) says so, which cannot be given: \($first.closed)")
-          else . end
+          when(.upstream or .status; # for an error, a default backend could answer
+            closed("clients of host \(.host) need a certificate, because Ingress \($first.ingress) says so, which cannot be given: \($first.closed)"))
         else .client = ($first | {authority, depth, options}) # whose options count here
         end);
 
@@ -140,17 +139,12 @@ def model:
   | .options as $options
   | .servers |= map(
     ([.locations[].client | values][0]) as $client
-    | if $client == null then .
-      else
+    | when($client;
         .lines += [$client | verifying($certificates)]
-        | .locations |= map(
-            if .client.options then
-              .client.set = $options[.client.options - 1]
-              # features.jq asks only those with options
-              | if .options == null and .upstream then .directives = ([location] | add) else . end
-            else .
-            end)
-      end)
+        | .locations |= map(when(.client.options;
+            .client.set = $options[.client.options - 1]
+            # the hook is only for those with options
+            | when(.options == null and .upstream; .directives = ([location] | add))))))
   | [.servers[].locations[] | select(.client and .upstream)] as $asking
   | .lines += [
       ("proxy" | select($asking != [])), ("grpc" | select(any($asking[]; speaks_grpc)))

@@ -97,17 +97,15 @@ def model:
   | ($policies | numbered) as $numbers
   | .options |= map(
       policy as $policy
-      | if $policy then .cors = "set $cors \($numbers[$policy | tojson]); if ($is_preflight) { return 204; } " else . end)
+      | when($policy; .cors = "set $cors \($numbers[$policy | tojson]); if ($is_preflight) { return 204; } "))
   | .options as $options
-  | if any(.servers[].locations[]; .cors) then
+  | when(any(.servers[].locations[]; .cors);
       .lines += [$policies | to_entries | map(.key += 1) | origin_lines, answer_lines]
       | each_location(
           if .cors and .status then .directives = $options[.cors - 1].cors
           elif .answer_headers then .hides_cors = true # custom-headers.jq hides headers there, in the place of these
           else .
-          end)
-    else .
-    end;
+          end));
 
 # input: a location / output: its directives
 def location:

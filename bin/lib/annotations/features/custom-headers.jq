@@ -59,10 +59,8 @@ def with_headers($kind; $context):
 # input: [answered claim, the oldest Ingress first] / output: the same, with the headers of both kinds
 def claims($context; answer):
   reduce kinds as $kind (.; with_headers($kind; $context))
-  | map(
-      if .question_headers and .upstream and (annotations($context.options)["auth-url"] == null) then
-        closed("auth-proxy-set-headers needs auth-url, which says who is asked")
-      else . end);
+  | map(when(.question_headers and .upstream and annotations($context.options)["auth-url"] == null;
+      closed("auth-proxy-set-headers needs auth-url, which says who is asked")));
 
 # --- model
 
@@ -86,7 +84,7 @@ def map_and_directive($kind):
 # input: model / output: the same; a header has one name in all locations, however ConfigMaps spell it, and so one line
 def with_one_spelling($field):
   ([.servers[].locations[][$field] // {} | keys[]] | unique | map({(ascii_downcase): .}) | add) as $names
-  | each_location(if .[$field] then .[$field] |= with_entries(.key |= $names[ascii_downcase]) else . end);
+  | each_location(when(.[$field]; .[$field] |= with_entries(.key |= $names[ascii_downcase])));
 
 # input: model / output: the same with the headers of one kind at http level; in their place, locations have
 # {number, variables: {name: variable}}
@@ -108,12 +106,10 @@ def with_maps($kind):
 
 # input: model / output: the same with the headers of both kinds
 def model:
-  if any(.servers[].locations[]; .answer_headers or .question_headers) then
+  when(any(.servers[].locations[]; .answer_headers or .question_headers);
     .lines += ["  # headers from ConfigMaps", "  geo $dollar { default \"$\"; }"]
     | reduce kinds as $kind (.; with_maps($kind))
-    | .lines += [""]
-  else .
-  end;
+    | .lines += [""]);
 
 # input: a location / output: its directives
 def location:

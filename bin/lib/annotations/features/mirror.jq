@@ -73,9 +73,7 @@ def claims($context; answer):
   | ([$context.options[]["mirror-target"] | values] | unique | map({(.): [target($addresses)]}) | add) as $all_targets # many claims have the same
   | [ .[]
     | annotations($context.options) as $set
-    | if .upstream and $set["mirror-target"] then with_mirror($set; $context; $all_targets; answer)
-      else .
-      end ];
+    | when(.upstream and $set["mirror-target"]; with_mirror($set; $context; $all_targets; answer)) ];
 
 # input: {uri, protocol, host, upstream, body, number} / output: the location that sends the copies
 #
@@ -108,9 +106,9 @@ def host_lines:
 # output: the same with these locations, and the number of its own in each .mirror; without those that have no ready pod
 def model:
   ready as $ready
-  | each_location(if .mirror and (.upstream and $ready[.mirror.upstream] | not) then del(.mirror) else . end)
+  | each_location(when(.mirror and (.upstream and $ready[.mirror.upstream] | not); del(.mirror)))
   | ([.servers[].locations[].mirror | values] | numbered) as $numbers
-  | each_location(if .mirror then .mirror.number = $numbers[.mirror | tojson] else . end)
+  | each_location(when(.mirror; .mirror.number = $numbers[.mirror | tojson]))
   | .servers |= map(.lines += [[.locations[].mirror | values] | unique[] | mirror_location])
   | .lines += [[.servers[].locations[].mirror | values | {host, number}] | select(. != []) | host_lines];
 

@@ -36,28 +36,24 @@ def files($of; $context):
 def claims($context; answer):
   map(
     annotations($context.options) as $set
-    | if .upstream and any($set | keys[]; startswith("proxy-ssl-")) then
+    | when(.upstream and any($set | keys[]; startswith("proxy-ssl-"));
         own_namespace as $of
         | ($set | files($of; $context)) as $files
         | if $files.closed then closed($files.closed)
-          elif $set["proxy-ssl-verify"] == "on" and (.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") | not) then
-            closed("proxy-ssl-verify is on, and nothing is verified without TLS: backend-protocol must be HTTPS, AUTO_HTTP or GRPCS")
-          elif .protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then
+          elif speaks_tls then
             .upstream += ".tls-\(.options)"
             | .tls = $files
-            | if $set["proxy-ssl-name"] then .tls_name = $set["proxy-ssl-name"] else . end
-          else .
-          end
-      else .
-      end);
+            | when($set["proxy-ssl-name"]; .tls_name = $set["proxy-ssl-name"])
+          else
+            when($set["proxy-ssl-verify"] == "on";
+              closed("proxy-ssl-verify is on, and nothing is verified without TLS: backend-protocol must be HTTPS, AUTO_HTTP or GRPCS"))
+          end));
 
 # input:  [answered claim]
 # output: the same; those with AUTO_HTTP have upstreams for TLS, too, also for what else they have (canaries)
 def upstreams($context; answer):
-  map(
-    if .protocol == "AUTO_HTTP" and .upstream then
-      .also += [{service, port, port_name, upstream, balance}, .also[]? | .upstream += ".https"]
-    else . end);
+  map(when(.protocol == "AUTO_HTTP" and .upstream;
+    .also += [{service, port, port_name, upstream, balance}, .also[]? | .upstream += ".https"]));
 
 # input: model / output: the same with the end of the names of these upstreams, by what the client speaks
 def model:

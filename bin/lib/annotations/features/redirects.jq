@@ -72,7 +72,7 @@ def claims($context; answer):
        | select(all($roots[.host][]?;
            .pathType == "Prefix" and .ingress != $claim.ingress and own_namespace == ($claim | own_namespace))) ]
      | unique_by(.host)) as $rooted
-  | ($all | map(if .options and (set | moves_without_pod) then .moves = .options else . end)) as $all
+  | ($all | map(when(.options and (set | moves_without_pod); .moves = .options))) as $all
   | $all
     + [ $all[] | select(.ingress) | at_aliases ]
     + [ $context.shut[] | select(.alias | not) | {shut: at_aliases} ]
@@ -105,8 +105,6 @@ def location:
 # input: model / output: the same with the redirects of locations that no pod serves, unless clients need a certificate
 def model:
   .options as $options
-  | each_location(
-      if .moves and .client == null and (.reason | IN("NoReadyEndpoints", "ServiceNotFound",
-          "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed")) then
-        .directives = ([(.directives // empty), ({set: $options[.moves - 1]} + . | location)] | add)
-      else . end);
+  | each_location(when(.moves and .client == null and (.reason | IN("NoReadyEndpoints", "ServiceNotFound",
+        "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed"));
+      .directives = ([(.directives // empty), ({set: $options[.moves - 1]} + . | location)] | add)));

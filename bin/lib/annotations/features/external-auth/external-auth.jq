@@ -127,29 +127,22 @@ def asked_headers:
 
 # input: model / output: the same with all of that
 def model:
-  .options |= map(
-    if .["auth-response-headers"] then
-      .from_service = (.["auth-response-headers"] | map(as_variable) | unique
-        | map("auth_request_set $service_says_\(.) $upstream_http_\(.); ") | add)
-    else .
-    end)
+  .options |= map(when(.["auth-response-headers"];
+    .from_service = (.["auth-response-headers"] | map(as_variable) | unique
+      | map("auth_request_set $service_says_\(.) $upstream_http_\(.); ") | add)))
   | . as {$options}
   | ready as $upstreams
   | ([.servers[] | {(.host): (.locations | by_path)}] | add // {}) as $locations
   | any(.servers[].locations[]; .client and .upstream) as $verifies
   | [question_header($verifies)] as $header
-  | .servers |= map(
-      if any(.locations[]; .asks) then
-        with_questions($header + [asked_headers]; $locations; $upstreams; $options)
-      else . end)
+  | .servers |= map(when(any(.locations[]; .asks);
+      with_questions($header + [asked_headers]; $locations; $upstreams; $options)))
   | ([.servers[].locations[] | select(.who).options] | unique | map({options: ., set: $options[. - 1]})) as $asking
   | [.servers[].locations[] | select(.who and speaks_grpc).options] as $grpc
   | [.servers[].locations[] | select(.users and .upstream)] as $logins
-  | if $asking == [] then .
-    else
+  | when($asking != [];
       .lines += [$asking | http_lines($ENV.TRUSTED_PROXIES != "" and $ENV.PROXY_PROTOCOL == "off"; $grpc; $logins)]
-      | .says_authorization = any($asking[].set["auth-response-headers"][]?; ascii_downcase == "authorization")
-    end;
+      | .says_authorization = any($asking[].set["auth-response-headers"][]?; ascii_downcase == "authorization"));
 
 # input: a location / output: its directives
 def location:

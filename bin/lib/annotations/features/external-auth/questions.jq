@@ -62,11 +62,9 @@ def asked_at: "nginx-asks/\(.options)/\(.who.upstream)";
 # output: the same, with locations in which nginx asks, and .who: whom, or .nobody: why not, in those that ask
 def with_questions($header; $locations; $upstreams; $options):
   .host as $host
-  | .locations |= map(
-      if .asks and .upstream then
-        who_is_asked($host; $locations; $upstreams; $options) as $who
-        | if $who.wrong then .nobody = $who.wrong else .who = $who end
-      else . end)
+  | .locations |= map(when(.asks and .upstream;
+      who_is_asked($host; $locations; $upstreams; $options) as $who
+      | if $who.wrong then .nobody = $who.wrong else .who = $who end))
   | ([ .locations[] | select(.who) | .who as $who
        | {name: asked_at, question: ([annotations($options) | question($who; $host)] | add)} ]
      | unique_by(.name)) as $questions
