@@ -7,7 +7,6 @@
 # (jq 1.6 wants `import` after `include`.)
 include "route/ownership";
 include "route/shut";
-include "allow"; # quoted
 import "route/limits" as $table;
 
 # input: the setting LIMITS / output: {"name of a limit": number, ...}
@@ -160,23 +159,3 @@ def within_namespace_limits($limits):
             else .
             end )
     end;
-
-# --- problems
-
-# input:  the state, with .problems: [{ingress, namespace, reason, message, claim}, sorted]
-# output: the same with what else is to say; but not many of one Ingress, or of one namespace's other objects
-#
-# An Ingress with 5,000 mistakes must not hide what is said of others. Why an Ingress is closed comes first.
-def told:
-  .limits as $limits
-  | .problems |= [ group_by([.ingress, .namespace])[]
-    | if length <= $limits.ingress_problems then .[]
-      else
-        (sort_by(.reason != "ProtectionNotAvailable")[:$limits.ingress_problems][]),
-        {ingress: .[0].ingress, reason: "MoreProblems",
-          message: "and \(length - $limits.ingress_problems) more problems\(.[0].namespace // "" | if . == "" then . else " in namespace " + . end)"}
-      end
-    | if .reason == "PathTaken" and .claim.protections then
-        .message += ", so what protects this one is not in force there: \(.claim.protections | map(quoted) | join(", "))"
-      else .
-      end ];

@@ -204,10 +204,3 @@ def served($is_quarantined; $limits):
     [.[].claims | select(. != [])]
   else with_shut_places($is_quarantined; $limits)
   end;
-
-# output: the state; .owned is what with_owners says, and .claims are those that count for their host
-def by_owner:
-  . as $state
-  | .owned = (.claims | with_owners($state.ours; $state.settings.HOST_OWNERSHIP))
-  | .claims = [.owned | served($state.quarantined; $state.limits)[][]]
-  | .problems += [.owned[].problems[]?.problem];
