@@ -24,7 +24,7 @@
 #   a location what the model shows of a winner; if its Service has no pod that serves, nginx answers 503
 #
 # and at each stage it may become a problem, {ingress, reason, message}, in the state's .problems.
-include "route/stages"; # counted, as_annotations_say, by_owner, with_certificates, told
+include "route/stages"; # counted, as_annotations_say, by_owner, with_protection_lost, with_certificates, told
 include "route/endpoints"; # with_endpoints_limited, balanced, public
 include "route/rooms";
 include "allow"; # is_name, is_port, quoted
@@ -85,11 +85,11 @@ def answered($services): .claims |= map(if .service then answer($services) else 
 def first_wins:
   .[0] as $winner
   | $winner,
-    ( .[1:][]
-      | (if .pathType == "Default" then "the default" else "\(.pathType) path \(.path)" end) as $what
-      | (if $winner.ingress == .ingress then "an earlier path of this Ingress" else "Ingress \($winner.ingress)" end) as $whose
-      | "\($what) of host \(if .host == "" then "*" else .host end) is already taken by \($whose)" as $message
-      | {problem: {ingress, reason: "PathTaken", $message, claim: .}} );
+    ( .[1:][] as $claim
+      | (if $claim.pathType == "Default" then "the default" else "\($claim.pathType) path \($claim.path)" end) as $what
+      | (if $winner.ingress == $claim.ingress then "an earlier path of this Ingress" else "Ingress \($winner.ingress)" end) as $whose
+      | "\($what) of host \(if $claim.host == "" then "*" else $claim.host end) is already taken by \($whose)"
+      | {problem: {ingress: $claim.ingress, reason: "PathTaken", message: with_protection_lost($claim)}} );
 
 # input: [answered claim of one host, the oldest Ingress first] / output: its winners in match order, and problems
 #

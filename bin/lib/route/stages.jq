@@ -95,6 +95,13 @@ def by_owner:
   | .claims = [.owned | served($state.quarantined; $state.limits)[][]]
   | .problems += [.owned[].problems[]?.problem];
 
+# input: why a claim does not count / output: the same, with what it was to protect
+def with_protection_lost($claim):
+  if $claim.protections then
+    "\(.), so what protects this one is not in force there: \($claim.protections | map(quoted) | join(", "))"
+  else .
+  end;
+
 # --- with_certificates
 
 # output: the state with what the model says of certificates
@@ -110,8 +117,8 @@ def with_certificates:
 
 # --- told
 
-# input:  the state, with .problems: [{ingress, namespace, reason, message, claim}, sorted]
-# output: the same with what else is to say; but not many of one Ingress, or of one namespace's other objects
+# input:  the state, with .problems: [{ingress, namespace, reason, message}, sorted]
+# output: the same, but not many of one Ingress, or of one namespace's other objects
 #
 # An Ingress with 5,000 mistakes must not hide what is said of others. Why an Ingress is closed comes first.
 def told:
@@ -122,8 +129,4 @@ def told:
         (sort_by(.reason != "ProtectionNotAvailable")[:$limits.ingress_problems][]),
         {ingress: .[0].ingress, reason: "MoreProblems",
           message: "and \(length - $limits.ingress_problems) more problems\(.[0].namespace // "" | if . == "" then . else " in namespace " + . end)"}
-      end
-    | if .reason == "PathTaken" and .claim.protections then
-        .message += ", so what protects this one is not in force there: \(.claim.protections | map(quoted) | join(", "))"
-      else .
       end ];
