@@ -68,7 +68,7 @@ read_in_time() { # SECONDS DESCRIPTOR OPTION...
   take_time
   end=$((now + $1))
   while true; do
-    status=0
+    status=0 part=''
     IFS= read -r "${@:3}" -t "$1" part <&"$2" || status=$?
     said+=$part
     ((status > 128)) || return "$status"

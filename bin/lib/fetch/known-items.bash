@@ -5,7 +5,7 @@
 #
 # shellcheck shell=bash disable=SC2154 # folder is of lists.bash
 
-source "$bin/lib/fetch/late.bash" # large_bytes, let_large_ones_wait
+source "${BASH_SOURCE[0]%/*}/late.bash" # large_bytes, let_large_ones_wait
 
 # Prints a line for each item of a list: COMMAND's summary, or the remembered one if the item is unchanged. What is
 # remembered is the last list's "items" and their "summaries", line by line. (No summary is an empty line, or begins

@@ -48,13 +48,15 @@ take_items() { # NAME ITEMS
   fi
 } 2>/dev/null
 
-# Runs COMMAND in the background; error/NAME has what it complains of.
-beside() { # NAME COMMAND...
+# Runs COMMAND in the background. FILE is NAME or NAME.summary: new/FILE is what it prints, error/NAME what it complains
+# of. (If the call of a function is redirected, each process that it starts keeps what was standard output before.)
+beside() { # FILE COMMAND...
+  local name=${1%.summary}
   (
     is_beside=yes
     "${@:2}"
-  ) 2>"$folder/error/$1" &
-  started[$1]=$!
+  ) >"$folder/new/$1" 2>"$folder/error/$name" &
+  started[$name]=$!
 }
 
 # Waits for all that runs beside: one still running would write into the next pass's files. Then does THEN for each
