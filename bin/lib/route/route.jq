@@ -44,9 +44,10 @@
 # (The order of the includes is for jq 1.8.2: see "jq in short" in bin/README.md.)
 include "route/tls"; # problem, known_secrets, certificates, default_certificate, redirected_with_tls
 include "route/counting"; # counted
-include "route/limits"; # limits, endpoint_limits, not_too_many_problems
+include "route/limits"; # endpoint_limits, not_too_many_problems
 include "route/shut"; # served
 include "route/ownership"; # with_owners
+include "limits"; # limits
 include "annotations/features"; # feature_claims
 include "annotations/feature-files";
 include "route/reachable"; # reachable, slice_problems
