@@ -16,15 +16,12 @@
 #
 # There is a claim for each path of each rule, of pathType Exact or Prefix; and one of pathType Default for each host:
 # it counts where no path of the host matches. Host "" is any host that no rule names.
-include "fetch/classes"; # our_classes, is_ours
+include "fetch/classes"; # our_classes, is_ours, refused_name
 include "fetch/rules"; # within_limits, exact_beside_slash
 include "annotations/ingress"; # settings, annotated, as_annotations_ask
 include "annotations/ingress-files";
 include "fetch/items"; # key, each_item
-include "allow"; # only_hosts, is_name, path_refusal, quoted
-
-# output: why a part of an Ingress is not served as it says
-def problem($reason; $message): {problem: {$reason, $message}};
+include "allow"; # is_name, only_hosts, path_refusal, quoted
 
 # input: an IngressBackend / output: the part of a claim that comes from it; the Service is in the Ingress's namespace
 def backend($namespace):
@@ -40,7 +37,7 @@ def backend($namespace):
 def path_and_type:
   (.path // "" | if . == "" then "/" else . end) as $path
   | ($path | path_refusal) as $why
-  | if $why then {$path} + problem("PathRefused"; "the path \($path | quoted) \($why)")
+  | if $why then {$path, problem: {reason: "PathRefused", message: "the path \($path | quoted) \($why)"}}
     elif .pathType == "Exact" then {$path, pathType: "Exact"}
     else {path: ($path | if . == "/" then . else rtrimstr("/") end), pathType: "Prefix"} # or ImplementationSpecific
     end;
@@ -54,15 +51,14 @@ def rule_claims($hosts):
   | .spec.rules[]?
   | (.host // "") as $host
   | if $hosts[$host] then .http.paths[]? | {$host} + path_and_type + (.backend | backend($namespace))
-    else problem("HostRefused"; "the host \($host | quoted) is not a DNS name")
+    else {problem: {reason: "HostRefused", message: "the host \($host | quoted) is not a DNS name"}}
     end;
 
 # input: an Ingress / output: a claim of type Default for each of its hosts; for any host if it has no rules
 def default_claims($hosts):
   . as {metadata: {$namespace}, spec: {$defaultBackend, $rules}}
   | (if ($rules // []) == [] then "" else $hosts | keys[] end) as $host
-  | {$host, path: "/", pathType: "Default"}
-    + if $defaultBackend then $defaultBackend | backend($namespace) else {} end;
+  | {$host, path: "/", pathType: "Default"} + if $defaultBackend then $defaultBackend | backend($namespace) else {} end;
 
 # input: an Ingress / output: its summary
 def summary($settings):
@@ -79,8 +75,5 @@ settings as $settings
 | ($classes | our_classes($class; $controller)) as $our_classes
 | each_item("Ingress";
     if is_ours($our_classes) | not then {}
-    elif .metadata | (.namespace | is_name) and (.name | is_name) then summary($settings)
-    else # the API server checks names already; but they go into nginx.conf, so they are checked again
-      .metadata | problem("NameRefused";
-        "the Ingress with namespace \(.namespace | quoted) and name \(.name | quoted) is not served")
+    else refused_name // summary($settings)
     end)
