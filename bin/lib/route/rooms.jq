@@ -6,4 +6,5 @@ include "route/shut";
 include "route/ownership";
 include "route/reachable";
 include "annotations/features";
+include "limits";
 include "annotations/feature-files";

@@ -1,11 +1,12 @@
 # The stages of route.jq that are for more than the mechanism: state => state. Each joins the state with the file that
 # decides; without them, route.jq serves what plain Ingresses ask for.
 include "route/tls"; # known_secrets, redirected_with_tls, certificates, default_certificate
-include "route/limits"; # limits, within_namespace_limits
+include "route/limits"; # within_namespace_limits
 include "route/shut"; # only_of, served
 include "route/ownership"; # with_owners, namespace
 include "route/reachable"; # reachable
 include "annotations/features"; # feature_claims
+include "limits"; # limits
 include "allow"; # quoted
 
 # --- counted: not what exceeds a limit (limits.jq), nor what nginx rejects (bin/quarantine)
