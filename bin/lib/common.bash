@@ -58,17 +58,18 @@ copy() { # [exec]
   [[ -n $is_all ]] || ${1-} cat
 }
 
-# Sets said to what comes from DESCRIPTOR up to DELIMITER. Status: 1 if the end comes first; above 128 if that takes
-# more than SECONDS. It takes no process, unlike `timeout`. (read's status is above 128 when the time is over; and when
-# the wall clock jumps forward, and what has come is in part: then this goes on.)
-read_until() { # DELIMITER DESCRIPTOR SECONDS
+# Sets said to what comes from DESCRIPTOR, up to where OPTION of `read` says: -d DELIMITER or -N CHARACTERS. Status: 1 if
+# the end comes first; above 128 if that takes more than SECONDS. It takes no process, unlike `timeout`. (read's status
+# is above 128 when the time is over; and when the wall clock jumps forward, and what has come is in part: then this goes
+# on.)
+read_in_time() { # SECONDS DESCRIPTOR OPTION...
   local part now end status
   said=''
   take_time
-  end=$((now + $3))
+  end=$((now + $1))
   while true; do
-    status=0
-    IFS= read -r -d "$1" -t "$3" part <&"$2" || status=$?
+    status=0 part=''
+    IFS= read -r "${@:3}" -t "$1" part <&"$2" || status=$?
     said+=$part
     ((status > 128)) || return "$status"
     take_time
@@ -78,7 +79,7 @@ read_until() { # DELIMITER DESCRIPTOR SECONDS
 
 # The same until the end. Fails if that takes more than SECONDS.
 read_to_end() { # DESCRIPTOR SECONDS
-  read_until '' "$@" || (($? == 1))
+  read_in_time "$2" "$1" -d '' || (($? == 1))
 }
 
 # jq, with the programs of lib. In the loop, features_in_use is a folder with the features that some Ingress uses, where

@@ -118,7 +118,7 @@ wait_for_ring() {
 begin_pass() {
   take_time
   pass_began=$now passes=$((passes + 1))
-  take_late_digests "$next/lists"
+  take_late_summaries "$next/lists"
   forget_undecided_accounts
   end_quarantine
 }

@@ -195,14 +195,3 @@ def default_certificate($secret; $certificates):
       problem(null; $certificate.reason; "DEFAULT_TLS_SECRET: Secret \($secret): \($certificate.message)")
     else $certificate.file
     end;
-
-# output: the state with what the model says of certificates
-def with_certificates:
-  .secrets as $secrets
-  | .owned as $hosts
-  | .limits as $limits
-  | [.settings.DEFAULT_TLS_SECRET | default_certificate(.; $secrets)] as $default
-  | ($default[0] | strings // null) as $default_file
-  | [.served | certificates($secrets; $hosts; $default_file; $limits)] as $certificates
-  | .additions += {certificates: [$certificates[] | select(.files)], defaultCertificate: $default_file}
-  | .problems += [$certificates[], ($default[0] | objects) | .problem // empty];

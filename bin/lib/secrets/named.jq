@@ -1,11 +1,11 @@
 # The Secrets and ConfigMaps that annotations name, and what each is for.
 #
 # All are "namespace/name" here, and a ConfigMap is "namespace/configmaps/name": no Secret has such a name.
-# $shared: [namespace of which any may be named] (SHARED_NAMESPACES)
+# $shared are the namespaces that SHARED_NAMESPACES lists: whose Secrets the annotations of any Ingress may name.
 include "allow";
 
 # input: "name" or "namespace/name", as an annotation of an Ingress in namespace $of has it
-# output: "namespace/name"; nothing if the Secret is another namespace's, unless that is shared
+# output: "namespace/name"; nothing if the Secret is another namespace's, unless SHARED_NAMESPACES lists that
 def named($of; $shared):
   if contains("/") then . else "\($of)/\(.)" end
   | split("/") as $parts

@@ -11,12 +11,11 @@ def lines: split("\n")[] | select(. != "");
 
 # output: [{secret: "namespace/name", use}, ...]: what the oldest Ingress names comes first
 def wishes($claims; $default; $namespace):
-  ($ENV.SHARED_NAMESPACES | split(",")) as $shared
-  | [ ($default | select(. != "") | {secret: ., use: "pair"}),
+  [ ($default | select(. != "") | {secret: ., use: "pair"}),
     ( [$claims | lines | fromjson | select(.ingress)] | sort_by([.created, .ingress])[]
       | (.ingress | split("/")[0]) as $of
       | (.tls[].secretName | select(is_name) | {secret: "\($of)/\(.)", use: "pair"}),
-        (.options.set // {} | uses($of; $shared)) )
+        (.options.set // {} | uses($of; $ENV.SHARED_NAMESPACES | split(","))) )
   ]
   | map(select($namespace == "" or (.secret | startswith("\($namespace)/"))));
 

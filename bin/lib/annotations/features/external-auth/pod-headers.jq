@@ -20,7 +20,7 @@ def not_from_a_service:
     "x-forwarded-prefix", "x-forwarded-scheme", "x-scheme", "cdn-loop");
 
 # input: the same / output: whether the administrator says it to all pods: a second line would be what clients say
-def set_for_all($settings): IN($settings.PROXY_SET_HEADERS // "" | scan("(?<![^\n])([-A-Za-z0-9]+):")[0] | ascii_downcase);
+def set_for_all($settings): IN($settings.PROXY_SET_HEADERS | scan("(?<![^\n])([-A-Za-z0-9]+):")[0] | ascii_downcase);
 
 # input: {annotation: value} of the claim / output: why its auth-response-headers are not possible, or nothing
 #
