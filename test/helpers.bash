@@ -60,9 +60,9 @@ refute_contains() { # TEXT PART
   }
 }
 
-# Prints the code blocks of the README, and of the page about installing, that are marked with KIND.
+# Prints the code blocks of the README, and of the pages about the programs and installing, that are marked with KIND.
 readme_commands() { # KIND
-  awk -v start="\`\`\`bash $1" '$0 == start { inside = 1; next } /^```/ { inside = 0 } inside' "$BATS_TEST_DIRNAME"/../../{,manifests/}README.md
+  awk -v start="\`\`\`bash $1" '$0 == start { inside = 1; next } /^```/ { inside = 0 } inside' "$BATS_TEST_DIRNAME"/../../{,bin/,manifests/}README.md
 }
 
 # Sets each NAME to a TCP port that nothing listens on, below those that the kernel gives to outgoing
