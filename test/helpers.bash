@@ -129,3 +129,7 @@ make_revocations() { # FILE AUTHORITY UNTIL CERTIFICATE...
   done >"$1.index"
   openssl ca -gencrl -config "$1.conf" -cert "$2.crt" -keyfile "$2.key" -crl_lastupdate 20260101000000Z -crl_nextupdate "$3" -out "$1" 2>/dev/null
 }
+
+# What is read first, the mechanism.
+level_1=(bin/{loop,fetch,route,render,apply} bin/lib/fetch/{whole.bash,items.jq,services.jq,endpointslices.jq,ingresses.jq}
+  bin/lib/route/route.jq templates/nginx.jq templates/nginx.conf.template)
