@@ -108,7 +108,7 @@ find_neighbours() {
   [[ -z $restless ]] || return 0 # it is known
   restless=no
   [[ -s $accounts ]] || return 0
-  while read -r pod; do pods[$pod]=1; done < <(jq -r -L "$bin/lib" -f "$bin/lib/apply/neighbours.jq" \
+  while read -r pod; do pods[$pod]=1; done < <(run_jq -r -f "$bin/lib/apply/neighbours.jq" \
     --slurpfile accounts "$accounts" --argjson now "$now" "$live/model.json")
   if ((${#pods[@]} > 0)); then restless=yes; fi
   while read -r _ _ remote state _ _ _ _ _ inode _; do

@@ -4,7 +4,7 @@
 
 # Prints, a line each: what changed from the live model to this one, its numbers, and the problems that came and went.
 compare_models() { # MODEL
-  jq -r -f "$bin/lib/apply/changes.jq" --argjson most "$diff_lines" "$live/model.json" "$1"
+  run_jq -r -f "$bin/lib/apply/changes.jq" --argjson most "$diff_lines" "$live/model.json" "$1"
 }
 
 # Without the line in which every two configurations differ: the hash.

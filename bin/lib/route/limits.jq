@@ -159,39 +159,3 @@ def within_namespace_limits($limits):
             else .
             end )
     end;
-
-# input:  what by_service says (route.jq)
-# output: {"namespace/name of a Service": how many endpoints each of its upstreams may have}, for the Services of
-#         namespaces that have too many; $slices: {"namespace/name of a Service": [digest of an EndpointSlice]}
-#
-# A Service has an upstream for each of its ports, and for what annotations ask of its pods: so a few objects could come
-# to millions of lines. An endpoint that is found by a hash costs nginx as much as five others, in memory and time.
-def endpoint_limits($slices; $limits):
-  def lines($endpoints):
-    if .balance.hash or .balance.sticky then 5
-    elif .balance.tries > $endpoints and $endpoints > 0 then .balance.tries / $endpoints | ceil
-    else 1
-    end;
-  map(.[0].service as $service
-      | total($slices[$service][]? | (.ready // [] | length) + (.ending // [] | length)) as $endpoints
-      | {$service, lines: total(.[] | lines($endpoints)), $endpoints})
-  | group_by(.service | namespace)
-  | map(select(total(.[] | .endpoints * .lines) > $limits.namespace_endpoints)
-      | ($limits.namespace_endpoints / length) as $share
-      | .[] | {(.service): ([$share / .lines | floor, 1] | max)})
-  | add // {};
-
-# --- problems
-
-# input:  [problem {ingress, reason, message}, sorted]
-# output: the same, but not many of one Ingress, or of one namespace's other objects
-#
-# An Ingress with 5,000 mistakes must not hide what is said of others. Why an Ingress is closed comes first.
-def not_too_many_problems($limits):
-  [ group_by([.ingress, .namespace])[]
-    | if length <= $limits.ingress_problems then .[]
-      else
-        (sort_by(.reason != "ProtectionNotAvailable")[:$limits.ingress_problems][]),
-        {ingress: .[0].ingress, namespace: .[0].namespace, reason: "MoreProblems",
-          message: "and \(length - $limits.ingress_problems) more problems\(.[0].namespace // "" | if . == "" then . else " in namespace " + . end)"}
-      end ];

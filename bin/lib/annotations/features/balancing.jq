@@ -53,24 +53,21 @@ def variables_read: .["upstream-hash-by"] // "" | [ascii_downcase | scan("(?:htt
 # input: [answered claim] / output: the same; those that want another balancing have upstreams of their own
 #
 # Names of upstreams do not differ by upper and lower case, so all but small letters are written as their numbers.
-def claims($context):
+def claims($context; answer):
   [$context.options[] | variables_read] as $read
   | [$context.options[] | wanted | if .hash then .name = (.hash | gsub("(?<sign>[^a-z0-9_])"; "-\(.sign | explode[0])-")) else . end] as $all_wanted
   | first_names($read; most_read) as $possible
   | def is_too_much:
       .upstream and .options
       and (own_namespace as $of | any($read[.options - 1][]; $possible[$of][.] | not));
-  . + [ [.[] | select(is_too_much)] | unique_by(.ingress)[]
-      | problem("LimitExceeded"; "upstream-hash-by has no effect: those of its namespace read more than \(most_read) different headers, cookies and arguments") ]
-  + [ select($ENV.ENDPOINT_CIDRS != "")
-      | [.[] | select(.upstream and annotations($context.options)["service-upstream"])] | unique_by(.ingress)[]
-      | annotation_refused("service-upstream has no effect, because ENDPOINT_CIDRS is set, and kube-proxy would go to any endpoint") ]
+  def wants_address: .upstream and annotations($context.options)["service-upstream"];
+  telling(is_too_much;
+    problem("LimitExceeded"; "upstream-hash-by has no effect: those of its namespace read more than \(most_read) different headers, cookies and arguments"))
+  | telling(wants_address and $ENV.ENDPOINT_CIDRS != "";
+      annotation_refused("service-upstream has no effect, because ENDPOINT_CIDRS is set, and kube-proxy would go to any endpoint"))
   | map(
     if .upstream and .options and (.balance | not) and (is_too_much | not) then
-      annotations($context.options) as $set
-      | (if $set["service-upstream"] and $ENV.ENDPOINT_CIDRS == "" then service_address($context.services)
-         else null
-         end) as $address
+      [select(wants_address and $ENV.ENDPOINT_CIDRS == "") | service_address($context.services)][0] as $address
       | $all_wanted[.options - 1] as $wanted
       | if $address then .upstream += ".address" | .balance = {$address}
         elif $wanted.hash then
@@ -138,6 +135,5 @@ def model:
     else
       .upstreams += [$divided[] | subset_upstreams]
       | .lines += [$named | subset_lines]
-      | .servers |= map(
-          .locations |= map($targets[.upstream // ""] as $target | if $target then .target = $target else . end))
+      | each_location($targets[.upstream // ""] as $target | if $target then .target = $target else . end)
     end;

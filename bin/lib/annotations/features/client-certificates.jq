@@ -61,7 +61,7 @@ def with_asked($context):
 
 # input:  [answered claim, the oldest Ingress first]
 # output: the same; .client says by which authority clients are verified
-def claims($context):
+def claims($context; answer):
   owners($context) as $owners
   | map(with_asked($context))
   | deciding($owners; $context.quarantined) as $deciding

@@ -33,7 +33,7 @@ def files($of; $secrets):
 
 # input:  [answered claim]
 # output: the same; .tls says which files, and .tls_name which name, its pods' connections need
-def claims($context):
+def claims($context; answer):
   map(
     annotations($context.options) as $set
     | if .upstream and any($set | keys[]; startswith("proxy-ssl-")) then
@@ -53,7 +53,7 @@ def claims($context):
 
 # input:  [answered claim]
 # output: the same; those with AUTO_HTTP have upstreams for TLS, too, also for what else they have (canaries)
-def for_both_schemes:
+def upstreams($context; answer):
   map(
     if .protocol == "AUTO_HTTP" and .upstream then
       .also += [{service, port, port_name, upstream, balance}, .also[]? | .upstream += ".https"]
@@ -63,7 +63,7 @@ def for_both_schemes:
 def model:
   .lines += [
     select(any(.servers[].locations[]; .protocol == "AUTO_HTTP"))
-    | "  map $scheme $of_scheme {", "    https .https;", "    default \"\";", "  }", "" ];
+    | map_lines("$scheme"; "$of_scheme"; "https .https;", "default \"\";"), "" ];
 
 # input: a location / output: its directives
 def location:

@@ -48,7 +48,7 @@ def aliases_of_all($taken; $context):
 # output: the same, and claims for hosts that no rule is for: of two Ingresses that want one, the older gets it
 #
 # An alias serves what its host serves, as far as that is of the same namespace.
-def claims($context):
+def claims($context; answer):
   def set: annotations($context.options);
   . as $all
   # a canary has no host; and of the Ingresses beyond a limit, too, aliases take none
@@ -105,8 +105,8 @@ def location:
 # input: model / output: the same with the redirects of locations that no pod serves, unless clients need a certificate
 def model:
   .options as $options
-  | .servers |= map(.locations |= map(
+  | each_location(
       if .moves and .client == null and (.reason | IN("NoReadyEndpoints", "ServiceNotFound",
           "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed")) then
         .directives = ([(.directives // empty), ({set: $options[.moves - 1]} + . | location)] | add)
-      else . end));
+      else . end);

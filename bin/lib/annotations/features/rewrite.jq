@@ -40,7 +40,7 @@ def with_head($guests):
 
 # input:  [answered claim, the oldest Ingress first]
 # output: the same, with .guest for the expressions of those who do not own the host
-def claims($context):
+def claims($context; answer):
   owners($context) as $owners
   | map(
       if .pathType == "RegularExpression" and (.host == "" or own_namespace != $owners[.host]) then .guest = true
