@@ -7,6 +7,7 @@ setup() {
 teardown() { common_teardown; }
 
 @test "the commands that the README shows for saved snapshots work" {
+  unset HTTP_PORT HTTPS_PORT ADMIN_PORT # a reader has the defaults
   readme_commands unit >"$dir/commands"
   (($(wc -l <"$dir/commands") >= 12))
   run bash -euo pipefail "$dir/commands"
@@ -21,6 +22,7 @@ teardown() { common_teardown; }
 
 # Makes a snapshot, a model and an nginx.conf of one path of the Ingress demo/fruit, with the demo's addresses.
 route_one_path() {
+  unset HTTP_PORT HTTPS_PORT ADMIN_PORT
   jq '.ingresses.items |= [first | .spec.rules[0].http.paths |= .[:1]] | .services.items |= [first]
     | .endpointSlices.items |= [first | .endpoints |= [.[:2] | to_entries[] | .value + {addresses: [["10.244.0.4", "10.244.0.7"][.key]]}]]' \
     test/fixtures/rules/lists.json | test/fixtures/snapshot >"$dir/snapshot"
