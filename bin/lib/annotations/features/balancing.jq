@@ -63,11 +63,11 @@ def claims($context; answer):
   def wants_address: .upstream and annotations($context.options)["service-upstream"];
   telling(is_too_much;
     problem("LimitExceeded"; "upstream-hash-by has no effect: those of its namespace read more than \(most_read) different headers, cookies and arguments"))
-  | telling(wants_address and $ENV.ENDPOINT_CIDRS != "";
+  | telling(wants_address and $context.settings.ENDPOINT_CIDRS != "";
       annotation_refused("service-upstream has no effect, because ENDPOINT_CIDRS is set, and kube-proxy would go to any endpoint"))
   | map(
     if .upstream and .options and (.balance | not) and (is_too_much | not) then
-      [select(wants_address and $ENV.ENDPOINT_CIDRS == "") | service_address($context.services)][0] as $address
+      [select(wants_address and $context.settings.ENDPOINT_CIDRS == "") | service_address($context.services)][0] as $address
       | $all_wanted[.options - 1] as $wanted
       | if $address then .upstream += ".address" | .balance = {$address}
         elif $wanted.hash then

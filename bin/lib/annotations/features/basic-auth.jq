@@ -27,7 +27,7 @@ def claims($context; answer):
           elif $set["auth-type"] == null then closed("auth-secret and auth-realm need auth-type: basic")
           elif $set["auth-secret"] == null then closed("auth-type needs auth-secret, the Secret with the passwords")
           else
-            ($set["auth-secret"] | secret($set["auth-secret-type"] // "auth-file"; $of; $context.secrets)) as $secret
+            ($set["auth-secret"] | secret($set["auth-secret-type"] // "auth-file"; $of; $context)) as $secret
             | if $secret.file then .users = $secret.file else closed($secret.message) end
           end
       else . end);

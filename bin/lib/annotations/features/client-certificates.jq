@@ -22,7 +22,7 @@ def mode: .["auth-tls-verify-client"] // "on";
 
 # input:  {annotation: value} of a claim for $host
 # output: {authority: FILE, depth}, {closed: why}, or {} if nothing is to be verified
-def client($of; $host; $secrets):
+def client($of; $host; $context):
   .["auth-tls-secret"] as $name
   | if $name == null then
       if mode == "off"
@@ -30,7 +30,7 @@ def client($of; $host; $secrets):
       else {closed: "auth-tls-verify-client and its like need auth-tls-secret, the Secret with the authority in its ca.crt"}
       end
     else
-      ($name | secret("ca"; $of; $secrets)) as $authority
+      ($name | secret("ca"; $of; $context)) as $authority
       | if $authority.reason then {closed: $authority.message}
         elif mode == "off" and .["auth-tls-match-cn"] == null then {}
         elif $host == "" then {closed: "auth-tls-secret needs rules with a host, which a client names in its handshake"}
@@ -54,7 +54,7 @@ def with_asked($context):
   if .ingress == null then .
   elif any(annotations($context.options) | keys[]; startswith("auth-tls-")) then
     . as $claim
-    | .asked = (annotations($context.options) | client($claim | own_namespace; $claim.host; $context.secrets))
+    | .asked = (annotations($context.options) | client($claim | own_namespace; $claim.host; $context))
   elif .status and any(.protections[]?; startswith("auth-tls-")) then .asked = {closed: "it is closed"}
   else .
   end;

@@ -45,7 +45,7 @@ def with_headers($kind; $context):
       | if $name == null then .
         else
           ($claim | own_namespace) as $of
-          | ($name | secret($kind.use; $of; $context.secrets)) as {$headers, $message}
+          | ($name | secret($kind.use; $of; $context)) as {$headers, $message}
           | (.used[$of] // {names: {}, characters: 0}
               | .names += ($headers // {} | map_values(true))
               | .characters += ($headers | tojson | length)) as $used

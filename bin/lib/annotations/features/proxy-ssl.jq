@@ -12,15 +12,15 @@ include "quoting";
 # output: what these annotations need: {authority: FILE, certificate: FILE}; or {closed: why}
 #
 # As for ingress-nginx, nothing is verified unless proxy-ssl-verify says so.
-def files($of; $secrets):
+def files($of; $context):
   (.["proxy-ssl-verify"] == "on") as $verify
   | .["proxy-ssl-secret"] as $name
   | if $name == null and $verify then
       {closed: "proxy-ssl-verify needs proxy-ssl-secret, the Secret with the authority in its ca.crt"}
     elif $name == null then {}
     else
-      ($name | secret("ca"; $of; $secrets)) as $authority
-      | ($name | secret("pair"; $of; $secrets)) as $pair
+      ($name | secret("ca"; $of; $context)) as $authority
+      | ($name | secret("pair"; $of; $context)) as $pair
       | if $authority.reason
           and ($verify or $authority.reason != "AuthorityMissing" or ($authority.pair | not)) then
           {closed: $authority.message}
@@ -38,7 +38,7 @@ def claims($context; answer):
     annotations($context.options) as $set
     | if .upstream and any($set | keys[]; startswith("proxy-ssl-")) then
         own_namespace as $of
-        | ($set | files($of; $context.secrets)) as $files
+        | ($set | files($of; $context)) as $files
         | if $files.closed then closed($files.closed)
           elif $set["proxy-ssl-verify"] == "on" and (.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") | not) then
             closed("proxy-ssl-verify is on, and nothing is verified without TLS: backend-protocol must be HTTPS, AUTO_HTTP or GRPCS")

@@ -64,7 +64,7 @@ def claims($context; answer):
   | (map(select(set.canary | not)) | owners($context)) as $owners
   | ([.[] | select(.share and own_namespace == $owners[.host]) | {(.host): true}] | add // {}) as $is_shared
   | ([.[] | select(.path == "/" and .pathType != "Default")
-       | select($ENV.HOST_OWNERSHIP == "shared" or .host == "" or own_namespace == $owners[.host]
+       | select($context.settings.HOST_OWNERSHIP == "shared" or .host == "" or own_namespace == $owners[.host]
            or $is_shared[.host] or $is_shared[.host | as_wildcard])] | group_by(.host)
      | map({(.[0].host): .}) | add // {}) as $roots
   | ([ $all[] | select(.ingress and .options and set["app-root"])

@@ -53,7 +53,7 @@ def by_host($options):
 # input: [answered claim, the oldest Ingress first] / output: the same, with .asks: whom nginx asks; or closed
 def claims($context; answer):
   ($context.services | service_addresses) as $addresses
-  | (if $ENV.HOST_OWNERSHIP == "shared" then {} else owners($context) end) as $owners
+  | (if $context.settings.HOST_OWNERSHIP == "shared" then {} else owners($context) end) as $owners
   | by_host($context.options) as $hosts
   | first_names([$context.options[] | response_headers]; most_names) as $first_named
   | (if any($context.options[]; .["auth-url"] // "" | test("\\Ahttps?://(\\[|[0-9.]+([:/?]|\\z))")) then
@@ -64,7 +64,7 @@ def claims($context; answer):
   | ([ .[] | select(.options and .upstream) | select(annotations($context.options)["auth-response-headers"])
        | {of: own_namespace, options, protocol} ] | unique
      | map({(tojson): first((. as {$of, $options, $protocol}
-         | $context.options[$options - 1] | wrong_headers($first_named[$of]; $protocol)), null)})
+         | $context.options[$options - 1] | wrong_headers($first_named[$of]; $protocol; $context.settings)), null)})
      | add // {}) as $wrong_headers
   | map(
       annotations($context.options) as $set

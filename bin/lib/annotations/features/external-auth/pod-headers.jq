@@ -20,18 +20,18 @@ def not_from_a_service:
     "x-forwarded-prefix", "x-forwarded-scheme", "x-scheme", "cdn-loop");
 
 # input: the same / output: whether the administrator says it to all pods: a second line would be what clients say
-def set_for_all: IN($ENV.PROXY_SET_HEADERS // "" | scan("(?<![^\n])([-A-Za-z0-9]+):")[0] | ascii_downcase);
+def set_for_all($settings): IN($settings.PROXY_SET_HEADERS | scan("(?<![^\n])([-A-Za-z0-9]+):")[0] | ascii_downcase);
 
 # input: {annotation: value} of the claim / output: why its auth-response-headers are not possible, or nothing
 #
 # $first_named are those of the namespace that may be named. nginx's table of headers for gRPC has buckets of 64 bytes,
 # and a longer name would keep it from taking its configuration.
-def wrong_headers($first_named; $protocol):
+def wrong_headers($first_named; $protocol; $settings):
   response_headers
   | if length > 20 then "auth-response-headers has more than 20 names"
     else
       (.[] | select(not_from_a_service) | "auth-response-headers cannot have \(.), which nginx itself tells the pod"),
-      (.[] | select(set_for_all) | "auth-response-headers cannot have \(.), which PROXY_SET_HEADERS says to all pods"),
+      (.[] | select(set_for_all($settings)) | "auth-response-headers cannot have \(.), which PROXY_SET_HEADERS says to all pods"),
       (.[] | select(length > 46 and ($protocol // "" | startswith("GRPC")))
       | "auth-response-headers has \(.), and with gRPC a name may have 46 characters"),
       (.[] | select($first_named[.] | not)
