@@ -64,7 +64,11 @@ with_fragments() {
 }
 
 # apply
+receive() { cat >"$new" && [[ -e $live/nginx.conf ]] || : >"$live/nginx.conf"; }
+is_live() { false; }
+within_bounds() { "$@"; }
 nginx_runs() { [[ -s $STATE_DIR/run/nginx.pid ]] && master=$(<"$STATE_DIR/run/nginx.pid"); }
+is_served() { [[ $(curl -s "http://127.0.0.1:$ADMIN_PORT/config-hash") == "$(sed -n '1s/.*config-hash \([^ ]*\).*/\1/p' "$1")" ]]; }
 END
 }
 
@@ -108,5 +112,5 @@ without_level_2='del(.servers[] | .redirect, .others) | del(.servers[].locations
   assert_equal 404 "$(who_answers fruit.example /apples)"
   cluster_is rules '.ingresses.items |= [first | .spec.rules[0].http.paths[0].path = "/apples"]'
   "$alone/bin/loop" --once
-  wait_for 15 served fruit.example /apples apple
+  assert_contains "$(ask fruit.example /apples)" apple # apply has proved it
 }
