@@ -1,6 +1,19 @@
-# common - the functions that all programs share: logging, failing, ringing, time
+# common - the functions that all programs share: help, logging, failing, tracing, ringing, time
 #
 # shellcheck shell=bash
+
+declare -A failures=()
+# shellcheck disable=SC2034 # for those who source this
+silence='' jq_to_run=jq program=${0##*/} version=${BASH_INGRESS_VERSION:-development} # the Dockerfile sets it
+
+# The comment at the top of a program is its help.
+if [[ ${1-} == @(-h|--help) ]]; then
+  sed -e 1d -e '/^#/! Q' -e 's/^# \?//' "$0"
+  exit
+fi
+
+# What TRACE prints goes to what is standard error now, wherever that of a command goes.
+if [[ -n ${TRACE-} && -z ${trace_to-} ]]; then exec {trace_to}>&2; fi
 
 log() { # TEXT...   each TEXT is one line on standard error
   local text
@@ -12,6 +25,22 @@ log() { # TEXT...   each TEXT is one line on standard error
 die() { # STATUS TEXT...
   log "${@:2}"
   exit "$1"
+}
+
+# Runs COMMAND; with TRACE=1, prints it as well when it has ended, with its milliseconds.
+cmd() { # COMMAND...
+  if [[ -z ${TRACE-} ]]; then "$@"; else trace "$@"; fi
+}
+
+# (COMMAND may see these variables, so they have names that it does not use. Where jq looks for its programs is left out.)
+trace() { # COMMAND...
+  local trace_began=${EPOCHREALTIME/./} trace_status trace_text=${*//$'\n'/ }
+  "$@"
+  trace_status=$?
+  [[ $1 != "$jq_to_run" ]] || trace_text="jq ${trace_text#* -L "$bin/lib" }"
+  trace_text=${trace_text//"$STATE_DIR/"/\$STATE_DIR/}
+  printf '[#] %s (%d ms)\n' "$trace_text" "$(((${EPOCHREALTIME/./} - trace_began) / 1000))" >&"$trace_to"
+  return "$trace_status"
 }
 
 need() { # TOOL...
@@ -56,8 +85,11 @@ read_to_end() { # DESCRIPTOR SECONDS
   read_in_time "$2" "$1" -d '' || (($? == 1))
 }
 
-# jq, which looks for a file in the folder of the features that are in use first.
-run_jq() { jq -L "${features_in_use:-$bin/lib}" -L "$bin/lib" "$@"; }
+# jq, with the programs of lib. In the loop, features_in_use is a folder with the features that some Ingress uses, where
+# jq looks first; and a jq that has read its programs may wait already (lib/loop/prepared.bash).
+run_jq() { # JQ_ARGUMENT...
+  cmd "$jq_to_run" -L "${features_in_use:-$bin/lib}" -L "$bin/lib" "$@"
+}
 
 # Ends the loop's pause, if it runs. (1<> opens the pipe without waiting for a reader.)
 ring() {
@@ -103,7 +135,3 @@ is_new_failure() { # THING TEXT
   failures[$1]=${2//[0-9]/}
   [[ ${failures[$1]} != "$told" ]]
 }
-
-declare -A failures=()
-# shellcheck disable=SC2034 # for those who source this
-silence='' program=${0##*/} version=${BASH_INGRESS_VERSION:-development} # the Dockerfile sets it

@@ -148,7 +148,7 @@ cuts() { # BYTES NEAR RANDOM
   source "$bin/loop"
   use_files
   step_cpu_seconds=1
-  fetch() { jq -n 'last(repeat(1))'; }
+  fetch() { run_jq -n 'last(repeat(1))'; }
   try pass
   assert_equal 152 "$status"
   assert_equal fetch "$(<"$next/step")"
@@ -159,7 +159,7 @@ cuts() { # BYTES NEAR RANDOM
   source "$bin/loop"
   use_files
   half_of_memory=100000
-  fetch() { jq -n '[range(1e9)]'; }
+  fetch() { run_jq -n '[range(1e9)]'; }
   try pass
   ((status != 0))
   assert_equal fetch "$(<"$next/step")"

@@ -27,7 +27,7 @@ prepare_again() {
 
 # As a step does it: in a process of its own.
 run_program() ( # [FILE] <INPUT
-  jq -n -c -f "$dir/program.jq" --slurpfile word "${1:-$dir/word}"
+  run_jq -n -c -f "$dir/program.jq" --slurpfile word "${1:-$dir/word}"
 )
 
 waits() {
@@ -38,7 +38,7 @@ waits() {
   source "$bin/loop"
   prepare_program
   seq 100000 >"$dir/input"
-  command jq -n -c -f "$dir/program.jq" --slurpfile word "$dir/word" "$dir/input" >"$dir/expected"
+  jq -n -c -f "$dir/program.jq" --slurpfile word "$dir/word" "$dir/input" >"$dir/expected"
   for _ in 1 2; do
     run_program <"$dir/input" | cmp - "$dir/expected"
     ! waits || false
@@ -51,14 +51,14 @@ waits() {
   source "$bin/loop"
   ulimit -v 1000000
   half_of_memory=2000000
-  jq -n 1 >"$dir/one" # not in $(...), where `set -e` would not count
+  run_jq -n 1 >"$dir/one" # not in $(...), where `set -e` would not count
   assert_equal 1 "$(<"$dir/one")"
 }
 
 @test "a program that is in no file runs as well" {
   source "$bin/loop"
   prepare_program
-  assert_equal 2 "$(jq -n -L "$bin/lib" '1 + 1')"
+  assert_equal 2 "$(run_jq -n '1 + 1')"
 }
 
 @test "its failure and what it complains of are jq's" {
@@ -104,10 +104,10 @@ waits() {
   make_room_for_prepared
   for name in first second; do
     cp <(echo '[inputs]') "$dir/$name.jq"
-    jq -n -c -f "$dir/$name.jq" </dev/null >"$dir/known"
+    run_jq -n -c -f "$dir/$name.jq" </dev/null >"$dir/known"
   done
   prepare_steps
-  for name in first second; do jq -n -c -f "$dir/$name.jq" </dev/null >"$dir/used"; done
+  for name in first second; do run_jq -n -c -f "$dir/$name.jq" </dev/null >"$dir/used"; done
   rm "$waiting/first.waits"
   ln -s /dev/full "$waiting/first.waits"
   prepare_steps
@@ -120,7 +120,7 @@ waits() {
 
 use_both() {
   prepare_steps
-  for name in second first; do jq -n -c -f "$dir/$name.jq" <<<7; done >"$dir/used"
+  for name in second first; do run_jq -n -c -f "$dir/$name.jq" <<<7; done >"$dir/used"
 }
 
 has_ended() { # PID

@@ -4,7 +4,7 @@
 # most of what these steps take. So when a pass has used one, the loop starts it again, for the next change. It waits at
 # once: jq opens its input, here a FIFO, when it has read its programs.
 #
-# The steps call `jq` as they do anywhere. In the loop it is this function, which takes the one that waits if it was
+# The steps call run_jq (lib/common.bash). In the loop, that calls prepared_jq, which takes the one that waits if it was
 # started with the same arguments, and the files that these name say what they said then. (Their times tell nothing: the
 # wall clock may jump.)
 #
@@ -14,7 +14,10 @@
 # next is the loop's, step_cpu_seconds is loop.bash's, half_of_memory nginx.bash's
 # shellcheck shell=bash disable=SC2154
 
-jq() { # ARGUMENT...
+declare -A outputs=() files_then=() # of each that was started: a file descriptor to read from; what its files said
+prepared=(ingresses route nginx) waiting='' jq_to_run=prepared_jq
+
+prepared_jq() { # ARGUMENT...
   local name
   if [[ -n $waiting ]] && find_name "$@"; then
     if is_usable "$@"; then
@@ -25,10 +28,10 @@ jq() { # ARGUMENT...
     : >"$waiting/$name.waits"
     printf '%s\0' "$@" >"$waiting/$name.arguments"
   fi
-  run_jq "$@"
+  bounded_jq "$@"
 }
 
-run_jq() ( # ARGUMENT...
+bounded_jq() ( # ARGUMENT...
   limit_memory
   exec jq "$@"
 )
@@ -123,6 +126,3 @@ make_room_for_prepared() {
   mkdir "$waiting"
   for name in "${prepared[@]}"; do mkfifo "$waiting/$name.in"; done
 }
-
-declare -A outputs=() files_then=() # of each that was started: a file descriptor to read from; what its files said
-prepared=(ingresses route nginx) waiting=''
