@@ -1,6 +1,19 @@
-# common - the functions that all programs share: logging, failing, ringing, time
+# common - the functions that all programs share: help, logging, failing, tracing, ringing, time
 #
 # shellcheck shell=bash
+
+declare -A failures=()
+# shellcheck disable=SC2034 # for those who source this
+silence='' jq_to_run=jq program=${0##*/} version=${BASH_INGRESS_VERSION:-development} # the Dockerfile sets it
+
+# The comment at the top of a program is its help.
+if [[ ${1-} == @(-h|--help) ]]; then
+  sed -e 1d -e '/^#/! Q' -e 's/^# \?//' "$0"
+  exit
+fi
+
+# What TRACE prints goes to what is standard error now, wherever that of a command goes.
+if [[ -n ${TRACE-} && -z ${trace_to-} ]]; then exec {trace_to}>&2; fi
 
 log() { # TEXT...   each TEXT is one line on standard error
   local text
@@ -12,6 +25,19 @@ log() { # TEXT...   each TEXT is one line on standard error
 die() { # STATUS TEXT...
   log "${@:2}"
   exit "$1"
+}
+
+# Runs COMMAND; with TRACE=1, prints it as well when it has ended, with its milliseconds.
+cmd() { # COMMAND...
+  if [[ -z ${TRACE-} ]]; then "$@"; else trace "$@"; fi
+}
+
+trace() { # COMMAND...
+  local trace_began=${EPOCHREALTIME/./} trace_status
+  "$@"
+  trace_status=$?
+  printf '[#] %s (%d ms)\n' "${*//$'\n'/ }" "$(((${EPOCHREALTIME/./} - trace_began) / 1000))" >&"$trace_to"
+  return "$trace_status"
 }
 
 need() { # TOOL...
@@ -32,17 +58,18 @@ copy() { # [exec]
   [[ -n $is_all ]] || ${1-} cat
 }
 
-# Sets said to what comes from DESCRIPTOR up to DELIMITER. Status: 1 if the end comes first; above 128 if that takes
-# more than SECONDS. It takes no process, unlike `timeout`. (read's status is above 128 when the time is over; and when
-# the wall clock jumps forward, and what has come is in part: then this goes on.)
-read_until() { # DELIMITER DESCRIPTOR SECONDS
+# Sets said to what comes from DESCRIPTOR, up to where OPTION of `read` says: -d DELIMITER or -N CHARACTERS. Status: 1 if
+# the end comes first; above 128 if that takes more than SECONDS. It takes no process, unlike `timeout`. (read's status
+# is above 128 when the time is over; and when the wall clock jumps forward, and what has come is in part: then this goes
+# on.)
+read_in_time() { # SECONDS DESCRIPTOR OPTION...
   local part now end status
   said=''
   take_time
-  end=$((now + $3))
+  end=$((now + $1))
   while true; do
-    status=0
-    IFS= read -r -d "$1" -t "$3" part <&"$2" || status=$?
+    status=0 part=''
+    IFS= read -r "${@:3}" -t "$1" part <&"$2" || status=$?
     said+=$part
     ((status > 128)) || return "$status"
     take_time
@@ -52,13 +79,13 @@ read_until() { # DELIMITER DESCRIPTOR SECONDS
 
 # The same until the end. Fails if that takes more than SECONDS.
 read_to_end() { # DESCRIPTOR SECONDS
-  read_until '' "$@" || (($? == 1))
+  read_in_time "$2" "$1" -d '' || (($? == 1))
 }
 
 # jq, with the programs of lib. In the loop, features_in_use is a folder with the features that some Ingress uses, where
 # jq looks first; and a jq that has read its programs may wait already (lib/loop/prepared.bash).
 run_jq() { # JQ_ARGUMENT...
-  "$jq_to_run" -L "${features_in_use:-$bin/lib}" -L "$bin/lib" "$@"
+  cmd "$jq_to_run" -L "${features_in_use:-$bin/lib}" -L "$bin/lib" "$@"
 }
 
 # Ends the loop's pause, if it runs. (1<> opens the pipe without waiting for a reader.)
@@ -105,7 +132,3 @@ is_new_failure() { # THING TEXT
   failures[$1]=${2//[0-9]/}
   [[ ${failures[$1]} != "$told" ]]
 }
-
-declare -A failures=()
-# shellcheck disable=SC2034 # for those who source this
-silence='' jq_to_run=jq program=${0##*/} version=${BASH_INGRESS_VERSION:-development} # the Dockerfile sets it

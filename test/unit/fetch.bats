@@ -13,7 +13,7 @@ assert_fails() { # MESSAGE_PART [FOLDER]
 @test "fetch prints a line for each object that can decide something, and a last one" {
   start_api rules
   "$bin/fetch" >"$dir/snapshot"
-  cmp "$dir/snapshot" "$fixtures/rules/snapshot"
+  cmp "$dir/snapshot" <(golden_snapshot rules)
   tail -n 1 "$dir/snapshot" | assert_json . '{"whole":true}'
 }
 
@@ -22,7 +22,7 @@ assert_fails() { # MESSAGE_PART [FOLDER]
       managedFields: [{manager: "a]},\"spec\":", fieldsV1: {"f:spec": {}}}]} | .status = {loadBalancer: {ingress: [{ip: "192.0.2.9"}]}})
     | .endpointSlices.items[].endpoints[] |= . + {nodeName: "n", zone: "z", hints: {}}'
   be_the_proxy
-  cmp <("$bin/fetch" "$dir/known") "$fixtures/rules/snapshot"
+  cmp <("$bin/fetch" "$dir/known") <(golden_snapshot rules)
 }
 
 # How often jq was started since the last call.
@@ -92,7 +92,7 @@ remembers_right() {
   done
   cluster_is rules "$many | .ingresses.items[33].spec.rules[0].host = \"last.example\""
   "$bin/fetch" "$dir/known" >"$dir/new"
-  assert_equal 1 "$(wc -l <"$dir/known/known/ingresses/new-digests")"
+  assert_equal 1 "$(wc -l <"$dir/known/known/ingresses/new-summaries")"
   grep -q last.example "$dir/new"
 }
 
@@ -108,8 +108,8 @@ remembers_right() {
   done
   cluster_is rules "$many | .endpointSlices.items[7].endpoints[0].addresses = [\"10.9.9.9\"] | .services.items[3, 4].spec.ports[0].port = 81"
   "$bin/fetch" "$dir/known" >"$dir/new"
-  assert_equal 1 "$(wc -l <"$dir/known/known/endpointslices/new-digests")"
-  assert_equal 2 "$(wc -l <"$dir/known/known/services/new-digests")"
+  assert_equal 1 "$(wc -l <"$dir/known/known/endpointslices/new-summaries")"
+  assert_equal 2 "$(wc -l <"$dir/known/known/services/new-summaries")"
   grep -q 10.9.9.9 "$dir/new"
 }
 
@@ -128,18 +128,18 @@ one_more='.ingresses.items += [.ingresses.items[1] | .metadata.name = "z-new" | 
   assert_equal '> ' "$(diff "$dir/first" "$dir/new" | grep '^[<>]' | cut -c 1-2)" # a line more, and none changed
   grep -q new.example "$dir/new"
   wait_for 10 test -e "$dir/known/known/ingresses/late/over"
-  take_late_digests "$dir/known"
+  take_late_summaries "$dir/known"
   "$bin/fetch" "$dir/known" >"$dir/new"
   diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
   assert_equal 1001 "$(grep -o '"h[0-9]*.example","path":"/apple"\|new.example","path":"/"' "$dir/new" | sort -u | wc -l)"
   cluster_is rules "$wide | $one_more | .ingresses.items[1].spec.rules[0].host = \"other.example\""
   "$bin/fetch" "$dir/known" >"$dir/new"
-  assert_equal 1 "$(wc -l <"$dir/known/known/ingresses/new-digests")"
+  assert_equal 1 "$(wc -l <"$dir/known/known/ingresses/new-summaries")"
   diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
 }
 
 # From here on, what digests large Ingresses beside the passes has read all, but does not end while the file "held" is there.
-hold_late_digests() {
+hold_late_summaries() {
   mkdir "$dir/path"
   # shellcheck disable=SC2016 # the dollar signs are for the program
   printf '#!/bin/bash\n[[ $(nice) == 19 ]] || exec %s "$@"\nsaid=$(%s "$@")\necho >%s\nwhile [[ -e %s ]]; do sleep 0.05; done\nprintf "%%s\\n" "$said"\n' "$(command -v jq)" "$(command -v jq)" "$dir/has-read" "$dir/held" >"$dir/path/jq"
@@ -151,7 +151,7 @@ hold_late_digests() {
 is_let_go() {
   rm -f "$dir/held"
   wait_for 10 test -e "$dir/known/known/ingresses/late/over"
-  take_late_digests "$dir/known"
+  take_late_summaries "$dir/known"
 }
 
 nobody_digests() {
@@ -164,17 +164,17 @@ nobody_digests() {
   be_the_proxy
   source "$bin/lib/fetch/known-items.bash"
   "$bin/fetch" "$dir/known" >"$dir/first"
-  hold_late_digests
+  hold_late_summaries
   cluster_is rules "$wide"
   "$bin/fetch" "$dir/known" | cmp - "$dir/first"
   wait_for 10 test -e "$dir/has-read"
-  take_late_digests "$dir/known"
-  test -s "$dir/known/digested/ingresses" # nothing has come of it yet
+  take_late_summaries "$dir/known"
+  test -s "$dir/known/last/ingresses" # nothing has come of it yet
   pkill -KILL -f "bin/fetch $dir/known"
   rm "$dir/held"
   wait_for 10 flock -n "$dir/known/known/ingresses/late/lock" true
-  take_late_digests "$dir/known"
-  test ! -s "$dir/known/digested/ingresses" # so that the next pass begins again
+  take_late_summaries "$dir/known"
+  test ! -s "$dir/known/last/ingresses" # so that the next pass begins again
   rm "$dir/has-read"
   : >"$dir/held"
   "$bin/fetch" "$dir/known" | cmp - "$dir/first"
@@ -186,7 +186,7 @@ nobody_digests() {
   "$bin/fetch" "$dir/known" >"$dir/new"
   diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
   wait_for 10 nobody_digests # who began before has ended
-  take_late_digests "$dir/known"
+  take_late_summaries "$dir/known"
   "$bin/fetch" "$dir/known" | cmp - "$dir/new"
 }
 
@@ -202,7 +202,7 @@ nobody_digests() {
   refute_contains "$output" 'the list is cut'
   assert_contains "$output" 'CPU time limit exceeded'
   "$bin/fetch" "$dir/known" >"$dir/new"
-  known=$((150 - $(wc -l <"$dir/known/known/ingresses/new-digests")))
+  known=$((150 - $(wc -l <"$dir/known/known/ingresses/new-summaries")))
   ((known > 10 && known < 140))
   diff "$dir/new" <("$bin/fetch" "$(mktemp -d -p "$dir")")
 }
@@ -227,12 +227,12 @@ nobody_digests() {
 @test "of a list without items nothing is remembered, whatever was left behind" {
   mkdir -p "$dir/known/new" "$dir/known/known/services"
   seq 5000 >"$dir/known/new/services" # long
-  echo 'digest of another item' >"$dir/known/known/services/digests.new"
+  echo 'digest of another item' >"$dir/known/known/services/summaries.new"
   bash -c 'set -e -o pipefail
     folder=$1
     source "$2/lib/fetch/known-items.bash"
     only_new_items services cat </dev/null' _ "$dir/known" "$bin"
-  assert_equal '' "$(<"$dir/known/known/services/digests")"
+  assert_equal '' "$(<"$dir/known/known/services/summaries")"
 }
 
 @test "if a full disk lets nobody note which Secrets are wanted, the pass fails, and the next one gives the same as ever" {
@@ -264,7 +264,7 @@ nobody_digests() {
   mv "$api/new" "$api/services"
   be_the_proxy
   "$bin/fetch" "$dir/known" >"$dir/snapshot"
-  cmp <(grep -v '"problem"' "$dir/snapshot") "$fixtures/rules/snapshot"
+  cmp <(grep -v '"problem"' "$dir/snapshot") <(golden_snapshot rules)
   grep '"problem"' "$dir/snapshot" | assert_json .problem.message '"Service shop/deep is left out: it is nested too deeply to be read"'
   "$bin/route" <"$dir/snapshot" | assert_json '[.problems[] | select(.reason == "ObjectUnreadable")] | length' 1
 }
@@ -274,7 +274,7 @@ nobody_digests() {
     | .ingresses.items += [.ingresses.items[0] | .metadata.name = "odd" | .spec = 7]'
   be_the_proxy
   "$bin/fetch" "$dir/known" >"$dir/snapshot"
-  cmp <(grep -v '"problem":' "$dir/snapshot") "$fixtures/rules/snapshot"
+  cmp <(grep -v '"problem":' "$dir/snapshot") <(golden_snapshot rules)
   assert_equal 3 "$(grep -c '"problem":.* is left out: a field has the wrong type' "$dir/snapshot")"
 }
 
@@ -283,7 +283,7 @@ nobody_digests() {
   start_api rules '(.ingresses, .services, .endpointSlices).items[0].metadata |= (.annotations = {"a": $border, ($border): "b"} | .labels += {"c": $border}
     | .managedFields = [{manager: $border, fieldsV1: {($border): {}, "f:metadata": {}}}])' --arg border "$border"
   be_the_proxy
-  cmp <("$bin/fetch" "$dir/known") "$fixtures/rules/snapshot"
+  cmp <("$bin/fetch" "$dir/known") <(golden_snapshot rules)
 }
 
 @test "WATCH_NAMESPACE reads that namespace only" {
@@ -337,10 +337,10 @@ nobody_digests() {
 # Reads lists as a pass does. Of the proxy, answer_with says what it answers.
 reads() { # NAME...
   local name
-  READ_SECONDS=1 use_proxy=yes
+  READ_SECONDS=1 use_proxy=yes lists=()
   use_folder "$dir/known"
   for name; do lists[$name]=/$name; done
-  read_lists "$@"
+  read_lists
 }
 
 answer_with() { # HEADER HEAD COMMAND...
@@ -446,20 +446,21 @@ answer_with() { # HEADER HEAD COMMAND...
 @test "a list that begins too slowly is no answer in time, and a clock that jumps meanwhile makes none too slow" {
   source "$bin/fetch"
   READ_SECONDS=1
-  exec {answer}< <(printf '{"ki' && exec sleep 3)
-  head='' run read_head
+  ask_kubectl() { exec {answer}< <(printf '{"ki' && exec sleep 3 3>&-); }
+  run read_path /services
   assert_equal 124 "$status" # of which fetch says "no answer within 1 s"
-  exec {answer}< <(printf '{"kind":"List","items":[]}')
-  jumps=yes head=''
+  ask_kubectl() { exec {answer}< <(printf '{"kind":"List","items":[]}'); }
+  jumps=yes
   read() { # as it is when the clock jumps: its time is over, and what has come is in part
-    if [[ -z $jumps || $* != *-d* ]]; then
+    if [[ -z $jumps || $* != *-N* ]]; then
       builtin read "$@"
     else
       jumps=''
-      builtin read -r -N 4 part
+      builtin read -r -N 4 part <&"$answer"
       return 142
     fi
   }
-  read_head
-  assert_equal '{"kind":"List","items":' "$head"
+  read_path /services >"$dir/read"
+  assert_equal '{"kind":"List","items":[]}' "$(<"$dir/read")"
+  assert_equal '' "$jumps"
 }

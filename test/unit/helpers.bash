@@ -17,7 +17,7 @@ common_setup() { # [FOLDER]
   export STATE_DIR=$dir/state HTTP_PORT HTTPS_PORT ADMIN_PORT
   # As in the image, where bash takes less time, and as the controller does, where nginx starts in half the time.
   export LC_ALL=C MALLOC_MMAP_THRESHOLD_=4000000 MALLOC_TRIM_THRESHOLD_=8000000
-  export DIGESTS=$BATS_FILE_TMPDIR/digests # for fixtures/snapshot: the tests of a file digest each list once
+  export SUMMARIES=$BATS_FILE_TMPDIR/summaries # for fixtures/snapshot: the tests of a file summarise each list once
   export features_in_use=$BATS_FILE_TMPDIR/features
   set_free_ports HTTP_PORT HTTPS_PORT ADMIN_PORT
   [[ -e $BATS_FILE_TMPDIR/nginx-version ]] || prepare_file
@@ -77,6 +77,12 @@ digest_lists() {
 
 snapshot() { # FIXTURE [EDIT] [JQ_OPTION...]
   "$fixtures/snapshot" "${@:2}" <"$fixtures/$1/lists.json"
+}
+
+# Prints the snapshot that FIXTURE comes to with the settings of this test, which has other ports.
+golden_snapshot() { # FIXTURE
+  (source "$bin/settings" && routing_settings)
+  tail -n +2 "$fixtures/$1/snapshot"
 }
 
 model() { # FIXTURE [EDIT]

@@ -6,7 +6,8 @@ load helpers
 setup() {
   common_setup
   mkdir -p "$STATE_DIR/live"
-  cat >"$dir/now" <<'SNAPSHOT'
+  (source "$bin/settings" && routing_settings) >"$dir/now"
+  cat >>"$dir/now" <<'SNAPSHOT'
 {"service":"noisy/moves","ports":{"numbers":{"80":{"port":80,"name":""}},"names":{}}}
 {"service":"noisy/unused","ports":{"numbers":{"80":{"port":80,"name":""}},"names":{}}}
 {"service":"quiet/stays","ports":{"numbers":{"80":{"port":80,"name":""}},"names":{}}}
@@ -279,7 +280,7 @@ moves_for() { # SECONDS
   for (( ; now < end; now++)); do
     pods_are noisy/moves "10.0.$((now / 250)).$((now % 250))"
     cp "$dir/now" "$next/snapshot"
-    hold_back_the_restless
+    (hold_back_the_restless) # which ends the pass if all has to wait
     cp "$next/snapshot" "$live/snapshot.new" && mv "$live/snapshot.new" "$live/snapshot" # another file, as in a pass
     keep_accounts
     count_reload
@@ -315,9 +316,25 @@ watch_hold_back() {
   loop_after 0
   watch_hold_back
   restless_until=2000
-  cp "$live/snapshot" "$next/snapshot"
-  hold_back_the_restless
+  fetch() { cat "$live/snapshot"; }
+  pass
   [[ ! -e $dir/asked ]]
+}
+
+@test "if all that is new has to wait, the pass succeeds, and nothing is routed" {
+  source "$bin/loop"
+  loop_after 0
+  has_moved_40_times
+  cp "$dir/accounts" "$next/accounts"
+  now=1001 restless_until=2000
+  pods_are noisy/moves 10.0.0.2
+  pass_at 1001 # what waits is told from now on
+  cp "$dir/accounts" "$next/accounts"
+  pods_are noisy/moves 10.0.0.3
+  fetch() { cat "$dir/now"; }
+  try pass
+  assert_equal 0 "$status"
+  assert_equal hold-back "$(<"$next/step")"
 }
 
 @test "a reload every 5 s for ever is no reason to ask" {
@@ -372,8 +389,7 @@ watch_hold_back() {
   source "$bin/loop"
   loop_after 0
   echo '{"noisy":{"paid":1200}}' >"$next/accounts.new" # of that pass
-  cp "$dir/now" "$next/snapshot"
-  hold_back_the_restless
+  begin_pass
   keep_accounts
   [[ ! -e $next/accounts ]]
 }

@@ -98,16 +98,18 @@ large_lists() { # INGRESSES SLICES
   while read -r name list; do printf '%s\n' "$list" >"$answers/$name"; done <"$dir/large"
 }
 
-# Reads one list and digests it, as a pass does of all.
-read_and_digest() { # NAME
+# Reads one list and summarises it, as a pass does of all.
+read_and_summarise() { # NAME
   (
-    local -A lists=(["$1"]="/$1")
+    local name
+    for name in "${!kinds[@]}"; do state[$name]=same; done
+    lists=(["$1"]="/$1")
     use_folder "$folder"
     if [[ $1 == secrets ]]; then
-      digest_secrets
+      summarise_secrets
     else
-      read_lists "$1"
-      digest_lists
+      read_lists
+      summarise_lists
     fi
   ) >"$dir/said" 2>&1
 }
@@ -126,18 +128,18 @@ cuts() { # BYTES NEAR RANDOM
   folder=$dir/lists
   export DEFAULT_TLS_SECRET=demo/s0 # so that Secrets are read
   (fetch "$folder") >"$dir/whole"
-  sha256sum "$folder"/digested/*.digest >"$dir/digests"
+  sha256sum "$folder"/last/*.summary >"$dir/summaries"
   for name in ingresses ingressclasses namespaces services endpointslices secrets; do
-    cp "$folder"/digested/* "$folder/new"
+    cp "$folder"/last/* "$folder/new"
     cp "$answers/$name" "$dir/list"
     bytes=$(($(wc -c <"$dir/list") - 1)) # all but the end of the line
     while read -r at; do
       head -c "$at" "$dir/list" >"$answers/$name"
-      ! read_and_digest "$name" || { echo "$name: taken for whole after $at of $bytes bytes" && false; }
+      ! read_and_summarise "$name" || { echo "$name: taken for whole after $at of $bytes bytes" && false; }
     done < <(cuts "$bytes" "${LAST_BYTES:-12}" "${RANDOM_CUTS:-5}")
-    sha256sum --quiet -c "$dir/digests"
+    sha256sum --quiet -c "$dir/summaries"
     cp "$dir/list" "$answers/$name"
-    read_and_digest "$name"
+    read_and_summarise "$name"
   done
   cmp "$dir/whole" <(fetch "$folder")
 }

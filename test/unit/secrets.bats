@@ -49,7 +49,7 @@ line_of() { # NAMESPACE/NAME
   add_pair demo/one a.example
   add_pair demo/two b.example
   watch_openssl "if [[ \$1 == x509 && -e $dir/held ]]; then until [[ -e $dir/go ]]; do sleep 0.1; done; fi; touch $dir/held; sleep 1"
-  bash -c 'source "$1/certificates" && program=certificates round_seconds=1 && main "$2"' _ "$bin" "$dir/lists-read/digested/ingresses.digest" 3>&- &
+  bash -c 'source "$1/certificates" && program=certificates round_seconds=1 && main "$2"' _ "$bin" "$dir/lists-read/last/ingresses.summary" 3>&- &
   wait_for 15 has_other_line demo/one "$one" # a round that lasts for one pair has ended
   assert_equal "$two" "$(line_of demo/two)"
   touch "$dir/go"
@@ -151,7 +151,7 @@ ROWS
   wait_for 10 has_looked "$((before + 1))"
   printf '#!/bin/sh\nsleep 1\nexec %s "$@"\n' "$(command -v jq)" >"$dir/jq" # where CPUs are short, it takes long
   chmod +x "$dir/jq"
-  PATH=$dir:$PATH "$bin/certificates" "$dir/known/digested/ingresses.digest"
+  PATH=$dir:$PATH "$bin/certificates" "$dir/known/last/ingresses.summary"
   (($(<"$STATE_DIR/keys/took") < 200)) # jq has started twice
 }
 

@@ -232,44 +232,5 @@ def asked($policy; $defaults):
         }
     end;
 
-# --- what the digest itself gives
-
-# input: what `asked` says / output: the protocol that the pods speak, HTTPS, AUTO_HTTP, GRPC or GRPCS; null for HTTP
-def backend_protocol:
-  .set["backend-protocol"] // "" | ascii_upcase
-  | if IN("HTTPS", "AUTO_HTTP", "GRPC", "GRPCS") then . else null end;
-
-# input: what `asked` says / output: whether the Ingress's paths are regular expressions, as ingress-nginx has it
-def asks_for_expressions: .set["use-regex"] or .set["rewrite-target"] != null;
-
-# input:  an Ingress
-# output: {host: true, ...}: the hosts of which HTTP clients are sent to HTTPS; "*" for all; and "" for those that
-#         another Ingress of the namespace may have in its spec.tls, which route knows
-#
-# force-ssl-redirect says so for all; ssl-redirect for those of an Ingress with spec.tls, whichever hosts that names.
-def redirected_hosts($set; $default):
-  $set["ssl-redirect"] as $wanted
-  | if $set["force-ssl-redirect"] then {"*": true}
-    elif $wanted or ($wanted == null and $default == "on") then
-      if [.spec.tls[]?] != [] then {"*": true} else {"": "with TLS"} end
-    else {}
-    end;
-
-# input: a host / output: {redirect: true} if it is one of those that redirected_hosts names, {redirect: "with TLS"} if
-# another Ingress may say so, or {}
-def redirection($redirected):
-  if $redirected == {} then {}
-  else {redirect: ($redirected["*"] // $redirected[.] // $redirected[as_wildcard] // $redirected[""])}
-  end;
-
-# input:  an Ingress
-# output: [namespace, ...] that may have rules for its hosts, "*" for all; null if it does not say (ownership.jq)
-def shared_with:
-  .metadata.annotations[sharing]
-  | if type == "string" then [split(",")[:100][] | .[:300] | gsub("\\s+"; "")] else null end;
-
-# input: an Ingress / output: a problem if it shares with what is no namespace
-def sharing_problems:
-  shared_with // [] | map(select(. != "*" and (is_name | not)))[:1][]
-  | {reason: "AnnotationRefused",
-     message: "the annotation \(sharing) has \(quoted); allowed: names of namespaces with commas between, or *"};
+# input: what `asked` says / output: whether the Ingress protects its paths
+def protects: (.protections // []) != [] or .closed != null;

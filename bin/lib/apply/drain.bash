@@ -5,6 +5,9 @@
 #
 # shellcheck shell=bash
 
+# At most draining_workers at once, and more than few_workers only if there is memory for them.
+found=() old_workers=() least_seconds=10 idle_seconds=6 few_workers=8 draining_workers=64
+
 # Sets found: nginx's workers that do this, the oldest first. The kernel lists them by age.
 find_workers() { # working|leaving
   local children=() worker
@@ -165,6 +168,7 @@ retire_old_workers() {
 # Until no new connection gets the old configuration.
 wait_for_old_workers() {
   local end=$(($(uptime) + reload_seconds)) worker
+  remember_replaced "${old_workers[@]}" || log "cannot note which workers are replaced; is $STATE_DIR full?"
   for worker in "${old_workers[@]}"; do
     while does working "$worker" && (($(uptime) <= end)); do
       retire_old_workers || true
@@ -172,6 +176,3 @@ wait_for_old_workers() {
     done
   done
 }
-
-# At most draining_workers at once, and more than few_workers only if there is memory for them.
-found=() old_workers=() least_seconds=10 idle_seconds=6 few_workers=8 draining_workers=64

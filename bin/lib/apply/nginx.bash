@@ -2,6 +2,33 @@
 #
 # shellcheck shell=bash
 
+nginx_version='' half_of_memory='' # the loop finds them out once
+cgroup=/sys/fs/cgroup
+test_seconds=30 test_cpu_seconds=15
+reload_seconds=5 deadline=0
+if_inet6=/proc/net/if_inet6 # is there if the kernel has IPv6
+
+# Writes standard input to the file $new. (The rest makes what is missing at the first call, and leaves out directives
+# that an old nginx does not know.) Sets in_place if the live file is the same already.
+receive() { # [MODEL | test]
+  [[ ${1-} != test ]] || new=$live/nginx.conf.test
+  [[ -d $STATE_DIR/scratch/nginx ]] || mkdir -p "$STATE_DIR"/{live,admin,run,scratch/nginx}
+  cat >"$new" || die 1 "cannot write $new; is $STATE_DIR full?"
+  [[ -s $new ]] || die 1 'there is no configuration on standard input, so the live one stays'
+  leave_out_what_is_not_here "$new"
+  [[ -e $live/nginx.conf ]] || : >"$live/nginx.conf"
+  [[ -e $live/model.json ]] || echo '{}' >"$live/model.json"
+  [[ -e $STATE_DIR/keys/default.pem ]] || "$bin/certificates" default
+  if [[ ${1-} != test ]] && cmp -s "$new" "$live/nginx.conf"; then in_place=yes; fi
+}
+
+# The new configuration is "in place" if live/nginx.conf is the same, and "live" if nginx serves it. In place but not
+# live is what nginx has not loaded yet, because apply was killed after `mv`, say. While no nginx runs, in place is
+# enough: the next nginx reads it.
+is_live() {
+  [[ -n $in_place ]] && { ! nginx_runs || is_served "$live/nginx.conf"; }
+}
+
 # Whether nginx serves this file now. The first line of the file names its hash.
 is_served() { # NGINX_CONF [ADDRESS]
   local hash served
@@ -24,14 +51,15 @@ nginx_runs() {
   [[ -s $STATE_DIR/run/nginx.pid ]] && read -r master <"$STATE_DIR/run/nginx.pid" && kill -0 "$master" 2>/dev/null
 }
 
-# nginx's test, within bounds, since tenants wrote what it reads. Sets complaint to what it says. (A configuration
-# for 5,000 hosts takes nginx 1.22 and 1.30 0.6 s, and 400 MiB of address space.)
-pass_nginx_test() { # NGINX_CONF
-  local said='' output late='' status=0
+# Runs nginx's test within bounds, since tenants wrote what it reads. Sets said to what it says, and deadline for may_still_load. (A configuration for 5,000 hosts takes nginx 1.22 and 1.30 0.6 s, and 400 MiB of address space.)
+within_bounds() { # COMMAND...
+  local now began output late='' status=0
+  take_time
+  began=$now said=''
   exec {output}< <(
     # This fails where there are narrower bounds already.
     ulimit -S -c 0 -t "$test_cpu_seconds" -v "${half_of_memory:-$(find_half_of_memory)}" 2>/dev/null || true
-    exec nginx -e stderr -t -q -c "$1" 2>&1
+    exec "$@" 2>&1
   )
   if ! read_to_end "$output" "$test_seconds"; then
     late="nginx's test took longer than $test_seconds s"
@@ -39,14 +67,23 @@ pass_nginx_test() { # NGINX_CONF
   fi
   wait "$!" || status=$?
   exec {output}<&-
-  complaint=${said%$'\n'}
+  said=${said%$'\n'}
   case $status in
     0 | 1) ;;
-    137) complaint+=${late:-"nginx's test was killed, perhaps because there is not enough memory"} ;;
-    152) complaint+="nginx's test took more than $test_cpu_seconds s of CPU time" ;;
-    *) complaint+="nginx's test ended with status $status" ;;
+    137) said+=${late:-"nginx's test was killed, perhaps because there is not enough memory"} ;;
+    152) said+="nginx's test took more than $test_cpu_seconds s of CPU time" ;;
+    *) said+="nginx's test ended with status $status" ;;
   esac
+  take_time
+  deadline=$((now + reload_seconds + 3 * (now - began)))
   return "$status"
+}
+
+# nginx needs about as long to load a configuration as to test it, unless it is busy.
+may_still_load() {
+  local now
+  take_time
+  ((now <= deadline))
 }
 
 # For what reads what tenants wrote. Prints KiB of address space: half of the container's memory, since nginx itself
@@ -103,16 +140,8 @@ find_nginx_version() {
 }
 
 is_older() { # VERSION OTHER_VERSION
-  local a b i
-  IFS=. read -ra a <<<"$1"
-  IFS=. read -ra b <<<"$2"
-  for i in 0 1 2; do
-    ((a[i] == b[i])) || break
-  done
-  ((a[i] < b[i]))
+  local a b
+  # shellcheck disable=SC2086 # each number is a word
+  printf -v a '%d%03d%03d' ${1//./ } && printf -v b '%d%03d%03d' ${2//./ }
+  ((a < b))
 }
-
-nginx_version='' half_of_memory='' # the loop finds them out once
-cgroup=/sys/fs/cgroup
-test_seconds=30 test_cpu_seconds=15
-if_inet6=/proc/net/if_inet6 # is there if the kernel has IPv6

@@ -20,7 +20,8 @@ def by_namespace: map(select(namespace)) | group_by(namespace) | map({(.[0] | na
 # The order of fetch, except that problems and Ingresses that are not ours come last: what is compared is in one order,
 # and so is what goes live.
 def in_order:
-  sort_by(if .terminating then [0, .terminating]
+  sort_by(if .settings then [0]
+          elif .terminating then [0, .terminating]
           elif .slice then [2, .slice]
           elif .service then [1, .service]
           elif .ingress then [3, .ingress]

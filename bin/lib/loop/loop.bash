@@ -1,17 +1,95 @@
-# loop - what the loop does beside its passes: when one begins, what it tells, and what it watches
+# loop - what the loop does beside its passes: how a step runs, when a pass begins, what it tells, and what it watches
 #
-# shellcheck shell=bash
+# live, next, again and status are the loop's
+# shellcheck shell=bash disable=SC2154
 
-source "$bin/hold-back"         # hold_back, charge
-source "$bin/lib/loop/prepared.bash" # prepare_steps, make_room_for_prepared
+# The steps are functions here, which saves starting their programs.
+source "$bin/fetch"
+source "$bin/route"
+source "$bin/render"
+source "$bin/apply"
+source "$bin/lib/annotations/features.bash" # choose_features
+source "$bin/lib/loop/hold-back.bash"       # hold_back_the_restless, keep_accounts, read_accounts, count_reload
+source "$bin/lib/loop/metrics.bash"         # write_metrics
+source "$bin/lib/loop/prepared.bash"        # prepare_steps, make_room_for_prepared
 
-# For each process of a step: an object that keeps one busy for longer ends the pass, and the log names the step.
-step_cpu_seconds=60
+export features_in_use=$next/features # where choose_features puts them
+# pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
+admin=$STATE_DIR/admin bell='' hash='' served='' last_good_pass=0 pass_began=0 now=0 pause=1 rest=0 back_off=0
+passes=0 failed_passes=0 failed_in_a_row=0 reloads=0 failed_reloads=0 prune_at='' pruned=''
+step_cpu_seconds=60 # for each process of a step: an object that keeps one busy for longer ends the pass
+
+# --- the two names that level 1 knows
+
+# If all that is new has to wait, the pass ends in hold_back_the_restless.
+before_route() {
+  hold_back_the_restless
+  choose_features <"$next/snapshot"
+}
+
+after_pass() {
+  [[ $status != 10 ]] || retry_without_rejected # 10: nginx rejects the configuration
+  if [[ $status == 0 ]]; then tell_success; else tell_failure; fi
+  stay_in_step
+  prune_keys
+  write_metrics
+}
+
+# --- steps
+
+# Runs the function NAME of the program of that name (hold_back is in hold-back), in a shell of its own, which its
+# variables and its `exit` do not leave. The file "step" names the step that runs, for tell_failure.
+step() ( # NAME [ARGUMENT...]
+  program=${1/_/-} # in each line of its log
+  echo "$program" >"$next/step"
+  ulimit -S -t "$step_cpu_seconds"
+  cmd "$@"
+)
+
+# --- the start
+
+begin() { # [--once]
+  need kubectl jq nginx openssl envsubst diff cmp sed sort sha256sum timeout
+  [[ $# == 0 || $1 == --once ]] || die 2 "the argument can only be --once, and not $1"
+  if [[ $# == 1 && -z $given_state_dir ]]; then
+    pass_elsewhere
+    exit
+  fi
+  mkdir -p "$next" "$live" "$STATE_DIR/run"
+  be_the_only_loop
+  : >"$next/quarantine"
+  [[ $# == 1 ]] || prepare_loop
+}
+
+# So that a live loop, as in the pod, is not disturbed.
+pass_elsewhere() {
+  folder=$(mktemp -d)
+  trap 'rm -rf "$folder"' EXIT
+  STATE_DIR=$folder/state "$0" --once
+}
+
+# The file names the loop by its process's number and start, as the number alone may be another's by now. (What the loop
+# has started would hold a lock for longer than the loop lives.)
+be_the_only_loop() {
+  local pid='' start
+  { read -r pid start <"$STATE_DIR/run/loop"; } 2>/dev/null || true # it is the first
+  [[ -z $pid || $(start_of "$pid") != "$start" ]] ||
+    die 1 "another loop, process $pid, works in STATE_DIR=$STATE_DIR: end that one, or set another STATE_DIR"
+  echo "$$ $(start_of "$$")" >"$STATE_DIR/run/loop"
+}
+
+# Prints when a process was started, which is the 22nd field (proc(5)); the second, its name, may have spaces.
+start_of() { # PID
+  local fields
+  { fields=$(<"/proc/$1/stat"); } 2>/dev/null || return 0 # it has ended
+  read -ra fields <<<"${fields##*) }"
+  echo "${fields[19]}"
+}
 
 prepare_loop() {
   again=yes # the loop before may have been killed within apply
   set +m    # what the loop starts belongs to the loop's process group
-  mkdir -p "$STATE_DIR/run" "$admin"
+  mkdir -p "$admin"
   rm -rf "$next/lists" "$STATE_DIR"/scratch/quarantine.* # of a loop that was killed
   make_room_for_prepared
   half_of_memory=$(find_half_of_memory)
@@ -34,89 +112,35 @@ wait_for_ring() {
   ((rest == 0)) || sleep "$rest"
   read -r -t "$pause" <&"$bell" || { (($? > 128)) || sleep "$pause"; }
   while read -t 0 <&"$bell" && read -r -t 1 <&"$bell"; do :; done # `read -t 0` only looks whether there is a line
+  begin_pass
 }
 
 begin_pass() {
   take_time
   pass_began=$now passes=$((passes + 1))
-  take_late_digests "$next/lists"
+  take_late_summaries "$next/lists"
+  forget_undecided_accounts
   end_quarantine
-}
-
-# --- namespaces that change something all the time
-
-# A namespace that causes reloads without end has to wait, so that it cuts nobody's connections. hold-back decides
-# which. It is asked only while some namespace owes too much, which is until restless_until.
-hold_back_the_restless() {
-  [[ ! -e $next/accounts.new ]] || rm "$next/accounts.new" # of a pass that failed
-  if ((now >= restless_until)) || ! is_new snapshot; then return; fi
-  : >>"$next/accounts"
-  step hold_back "$next/accounts" "$now" <"$next/snapshot" >"$next/snapshot.held"
-  mv -T "$next/snapshot.held" "$next/snapshot"
-}
-
-# While somebody owes too much, something may wait: it goes live after 5 s, however rare the passes are.
-keep_accounts() {
-  [[ ! -e $next/accounts.new ]] || take_accounts
-  if ((now < restless_until)) && [[ $POLL_SECONDS != 0.* ]]; then pause=1; fi
-}
-
-# The new accounts include all that is live now: so "charged", the snapshot up to which everybody has been charged,
-# becomes a second name of live/snapshot (which is replaced as a whole, never written to).
-take_accounts() {
-  mv -T "$next/accounts.new" "$next/accounts"
-  read_accounts
-  ln -f "$live/snapshot" "$next/charged" || rm -f "$next/charged" # the disk is full: the next change is free
-}
-
-# Sets restless_until and owed_until (see lib/loop/accounts.jq).
-read_accounts() {
-  restless_until=0 owed_until=0
-  [[ -s $next/accounts ]] || return 0
-  read -r restless_until owed_until < <(run_jq -r 'include "loop/accounts"; times' "$next/accounts") ||
-    restless_until=0 owed_until=0 # jq has said why
-}
-
-# reloads_paid is when all reloads are paid. Nobody asks who causes them before 10 are unpaid: for an ordinary cluster
-# this costs nothing. And nobody waits for the question: it is asked when the change is live.
-count_reload() {
-  reloads=$((reloads + 1))
-  reloads_paid=$(((reloads_paid > now ? reloads_paid : now) + reload_cost))
-  if ((reloads_paid - now > 10 * reload_cost || now < owed_until)); then
-    charge_for_reload
-  elif [[ -e $next/charged ]]; then
-    rm -f "$next/charged" "$next/accounts"
-  fi
-}
-
-charge_for_reload() {
-  [[ -e $next/charged ]] || ln "$live/snapshot" "$next/charged" || return 0 # the disk is full
-  : >>"$next/accounts" || return 0
-  # If it fails, it says why.
-  if step charge "$next/accounts" "$now" "$next/charged" "$live/snapshot"; then take_accounts; fi
 }
 
 # --- quarantine
 
 # If nginx rejects the configuration (status 10 of apply): once more without the Ingresses
-# that are the reason. Each is left out until its digest changes; and at the first change
+# that are the reason. Each is left out until its line of the snapshot changes; and at the first change
 # after a minute all are given another chance: another object may have mended them.
 retry_without_rejected() {
   failed_reloads=$((failed_reloads + 1))
-  try pass_without_rejected
+  try go_live_without_rejected
 }
 
 # What was searched is what goes live, not a newer snapshot: who changes a guilty Ingress all the time would bring a new
-# fault with each. (Other functions named fetch and hold_back_the_restless are for this shell only: `try` starts one.)
-pass_without_rejected() {
+# fault with each.
+go_live_without_rejected() {
   echo quarantine >"$next/step"
-  mv -T "$next/snapshot" "$next/searched"
-  "$bin/quarantine" "$next/quarantine" <"$next/searched" >"$next/quarantine.new"
+  "$bin/quarantine" "$next/quarantine" <"$next/snapshot" >"$next/quarantine.new"
   [[ -s $next/quarantine ]] || uptime >"$next/quarantined-at" # those that are in it keep their time
   mv -T "$next/quarantine.new" "$next/quarantine"
-  fetch() { cat "$next/searched"; }
-  hold_back_the_restless() { :; } # which is done already
-  pass
+  go_live
 }
 
 end_quarantine() {
@@ -188,49 +212,3 @@ prune_keys() {
   prune_at=''
   [[ ! -s $STATE_DIR/keys/unused ]] || prune_at=$(($(uptime) + CLIENT_HEADER_TIMEOUT))
 }
-
-# --- metrics: a file that nginx serves on the admin port
-
-# In the Prometheus text format. nginx puts in its own numbers (SSI, "echo"). Better without
-# numbers than without routes: so a full disk is no error here.
-write_metrics() {
-  local -A number=([ingresses]=0 [problems]=0 [quarantined]=0 [leader]=0 [failed_publications]=0)
-  read_numbers "$live/numbers"
-  read_numbers "$STATE_DIR/run/leader"
-  {
-    metric counter polls_total 'Passes of the loop: reads of all lists.' "$passes"
-    metric counter failed_polls_total 'Passes that changed nothing because a step failed.' "$failed_passes"
-    metric counter reloads_total 'Configurations that became live.' "$reloads"
-    metric counter failed_reloads_total 'Configurations that nginx did not take.' "$failed_reloads"
-    metric gauge failed_polls_in_a_row 'Passes that failed since the last one that succeeded.' "$failed_in_a_row"
-    metric gauge last_good_poll_timestamp_seconds 'Time of the last pass that succeeded.' "$last_good_pass"
-    metric gauge ingresses 'Ingresses of our class.' "${number[ingresses]}"
-    metric gauge problems 'Parts of Ingresses that are not served as they say.' "${number[problems]}"
-    metric gauge quarantined_ingresses 'Ingresses that are not served because nginx rejects them.' "${number[quarantined]}"
-    metric gauge leader 'Whether this replica writes the status of the Ingresses, and Events.' "${number[leader]}"
-    metric counter failed_publications_total 'Passes of publish that failed.' "${number[failed_publications]}"
-    metric gauge build_info 'The version of bash-ingress, and of nginx.' 1 "{version=\"$version\",nginx=\"$nginx_version\"}"
-    metric gauge config_info 'The live configuration.' 1 "{hash=\"$hash\"}"
-    metric gauge nginx_connections_active 'Open client connections.' '<!--# echo var="connections_active" -->'
-    metric gauge nginx_connections_reading 'Connections on which a request is read.' '<!--# echo var="connections_reading" -->'
-    metric gauge nginx_connections_writing 'Connections on which an answer is written.' '<!--# echo var="connections_writing" -->'
-    metric gauge nginx_connections_waiting 'Connections that wait for a request.' '<!--# echo var="connections_waiting" -->'
-  } >"$admin/metrics.new" && mv -T "$admin/metrics.new" "$admin/metrics" || true
-} 2>/dev/null
-
-# Lines `NAME NUMBER`. (The file may just be written for the first time.)
-read_numbers() { # FILE
-  local name value
-  [[ -s $1 ]] || return 0
-  while read -r name value; do number[$name]=$value; done <"$1"
-}
-
-metric() { # counter|gauge NAME HELP VALUE [LABELS]
-  printf '# HELP bash_ingress_%s %s\n# TYPE bash_ingress_%s %s\nbash_ingress_%s%s %s\n' "$2" "$3" "$2" "$1" "$2" "${5-}" "$4"
-}
-
-# pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
-admin=$STATE_DIR/admin bell='' hash='' last_good_pass=0 pass_began=0 now=0 pause=1 rest=0 back_off=0
-passes=0 failed_passes=0 failed_in_a_row=0 reloads=0 reloads_paid=0 restless_until=0 owed_until=0
-failed_reloads=0 prune_at='' pruned='' again='' served=''
-reload_cost=5 # seconds, as in lib/loop/accounts.jq

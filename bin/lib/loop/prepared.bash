@@ -14,6 +14,9 @@
 # next is the loop's, step_cpu_seconds is loop.bash's, half_of_memory nginx.bash's
 # shellcheck shell=bash disable=SC2154
 
+declare -A outputs=() files_then=() # of each that was started: a file descriptor to read from; what its files said
+prepared=(ingresses route nginx) waiting='' jq_to_run=prepared_jq
+
 prepared_jq() { # ARGUMENT...
   local name
   if [[ -n $waiting ]] && find_name "$@"; then
@@ -123,6 +126,3 @@ make_room_for_prepared() {
   mkdir "$waiting"
   for name in "${prepared[@]}"; do mkfifo "$waiting/$name.in"; done
 }
-
-declare -A outputs=() files_then=() # of each that was started: a file descriptor to read from; what its files said
-prepared=(ingresses route nginx) waiting='' jq_to_run=prepared_jq

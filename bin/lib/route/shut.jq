@@ -17,35 +17,7 @@ include "allow";
 def most_folders: 50000;
 def most_beyond: 10000;
 
-# input: a path that is refused, or a regular expression / output: the path, if it means itself and nothing else; or the
-# folder with all that it could mean: "/a;b" => "/a;b", "/a/b%20c" => "/a/", "/a/b+/c" => "/a/", "/a/(b|c)" => "/"
-def certain($expression):
-  if length > 1024 then "/"
-  elif ($expression | not) and test("\\A(/(?!/|[.]{1,2}(/|\\z))[!-$&-.0-~]*)+\\z") then rtrimstr("/")
-  elif test("[|]|[.][.]|%2e"; "i") then "/" # alternatives, and what leads up again
-  else
-    "[A-Za-z0-9_~!&,=:@\(if $expression then "" else ".()*+" end)-]+" as $element
-    | [capture("\\A\\^?(?<folder>/(?![?*{])(\($element)/(?![?*{]))*)").folder][0] // "/"
-  end;
-
 # --- one Ingress
-
-# input: what its annotations ask for (annotations.jq) / output: whether it protects its paths
-def protects: (.protections // []) != [] or .closed != null;
-
-# input:  an Ingress; $all are its claims, and problems
-# output: the claims that count: for a path that is refused only if the Ingress $protects it. Where it has too many
-#         paths (.excess), any could be among those that are left out; and of hosts that are left out, all are.
-def claims_that_count($all; $protects):
-  .excess as $excess
-  | [$all[] | select(.host and .pathType != "Refused")]
-    + if $protects then
-        [ $all[]
-          | select(.pathType == "Refused" or ($excess and .pathType == "Default"))
-          | {host, path, pathType: "Refused"} ]
-        + [.left_out // [] | only_hosts[], first(.[] | select(. == "")) | {host: ., path: "/", pathType: "Refused"}]
-        | unique
-      else [] end;
 
 # input:  [digest of an Ingress of one namespace that is beyond a limit]
 # output: {shut: [the claims that they protect], or else those of all their hosts; are_many: if these are too many, too.

@@ -4,28 +4,28 @@
 # So the Secrets are looked at when an Ingress names one that was not read yet, and every 5 s; more rarely if that would
 # take more than a sixth of a CPU, since anybody may have a hundred large ones that no Ingress names.
 #
-# folder and use_proxy are fetch's, names_secret and names_config_map are api.bash's
+# folder is of lists.bash; use_proxy, names_secret and names_config_map are api.bash's
 # shellcheck shell=bash disable=SC2154
 
-# A new digest of the Ingresses may name other Secrets or ConfigMaps. The file is empty if none of them names one.
+# A new summary of the Ingresses may name other Secrets or ConfigMaps. The file is empty if none of them names one.
 note_wanted_secrets() {
   : >"$folder/listed"
-  grep -m 1 -oE "$names_secret|$names_config_map" "$folder/new/ingresses.digest" >"$folder/wanted-secrets" ||
+  grep -m 1 -oE "$names_secret|$names_config_map" "$folder/new/ingresses.summary" >"$folder/wanted-secrets" ||
     (($? == 1)) || # 1 means that there is none
-    digest_again
+    summarise_again
 }
 
-# The disk is full. If the Ingresses become again what they were, they have to be digested all the same: so they do not
-# count as read.
-digest_again() {
-  rm -f "$folder/digested/ingresses"
+# The disk is full. If the Ingresses become again what they were, they have to be summarised all the same: so they do
+# not count as read.
+summarise_again() {
+  rm -f "$folder/last/ingresses"
   die 1 "cannot note whether an Ingress names a Secret; is $STATE_DIR full?"
 }
 
-digest_secrets() {
+summarise_secrets() {
   local now edition='' listed='' valid_until='' unread=0 names_are_new=''
   if [[ ! -s $folder/wanted-secrets && -z $DEFAULT_TLS_SECRET ]]; then
-    : >"$folder/digested/secrets.digest"
+    : >"$folder/last/secrets.summary"
     return
   fi
   take_time
@@ -49,16 +49,16 @@ list_secrets() {
   if [[ -n $listed && $listed == "${edition:-none}" && $time < $valid_until ]]; then return; fi
   print_list "$time" >"$folder/secret-list" || die 1 'cannot list the Secrets and ConfigMaps: jq says above why'
   read -r unread valid_until <"$folder/secret-list"
-  tail -n +2 "$folder/secret-list" >"$folder/new/secrets.digest"
-  mv -t "$folder/digested" "$folder/new/secrets.digest"
+  tail -n +2 "$folder/secret-list" >"$folder/new/secrets.summary"
+  mv -t "$folder/last" "$folder/new/secrets.summary"
   printf '%s\n' "${edition:-none} $unread $valid_until" >"$folder/listed"
 }
 
 print_list() { # TIME
   local found=$keys/found facts=$keys/facts.json files=("$keys"/*.{pem,htpasswd})
   [[ -n $edition ]] || found=/dev/null facts=/dev/null
-  run_jq -n -R -r -c -f "$bin/lib/secrets/list-secrets.jq" "$found" --arg now "$1" \
-    --rawfile claims "$folder/digested/ingresses.digest" --arg default "$DEFAULT_TLS_SECRET" \
+  jq -n -R -r -c -L "$bin/lib" -f "$bin/lib/secrets/list-secrets.jq" "$found" --arg now "$1" \
+    --rawfile claims "$folder/last/ingresses.summary" --arg default "$DEFAULT_TLS_SECRET" \
     --arg namespace "$WATCH_NAMESPACE" --slurpfile facts "$facts" --rawfile files <(printf '%s\n' "${files[@]##*/}")
 }
 
@@ -101,7 +101,7 @@ patience() {
 # Secret has been read. Status 3: another one is at it.
 run_certificates() {
   local said status=0
-  said=$(nice -n 5 "$bin/certificates" "$folder/digested/ingresses.digest" 2>&1) || status=$?
+  said=$(nice -n 5 "$bin/certificates" "$folder/last/ingresses.summary" 2>&1) || status=$?
   if ((status == 0)); then said=''; else said=${said:-certificates ended with status $status}; fi
   if ((status != 3)) && [[ -d $folder/error ]]; then # a fetch that was run alone has taken its folder away
     printf '%s' "$said" >"$folder/error/secrets.new"

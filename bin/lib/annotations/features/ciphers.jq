@@ -13,7 +13,7 @@ def wanted:
   with_entries(select(.key | IN("ssl-ciphers", "ssl-prefer-server-ciphers"))) | if . == {} then null else . end;
 
 # input: [answered claim, the oldest Ingress first] / output: the same; .ciphers says what counts for the host
-def claims($context):
+def claims($context; answer):
   def place: "\(.host) \(.ingress // "" | split("/")[0])";
   def own: if .ingress and .options and .upstream then annotations($context.options) | wanted else null end;
   def no_effect($why): annotation_refused("ssl-ciphers and ssl-prefer-server-ciphers have no effect: \($why)");

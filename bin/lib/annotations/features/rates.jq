@@ -47,7 +47,7 @@ def connection_zones($options):
     end);
 
 # input: [answered claim, the oldest Ingress first] / output: the same; closed are those that cannot be limited
-def claims($context):
+def claims($context; answer):
   [$context.options[] | [rates.zone]] as $zones
   | possible_rates($zones) as $is_possible
   | connection_zones($context.options) as $connections

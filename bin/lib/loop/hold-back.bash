@@ -1,0 +1,66 @@
+# hold-back - in the loop: when it asks which namespace has to wait, and who pays for reloads
+#
+# next, live, now and pause are the loop's
+# shellcheck shell=bash disable=SC2154,SC2034
+
+source "$bin/hold-back" # hold_back, charge
+
+reloads_paid=0 restless_until=0 owed_until=0
+reload_cost=5 # seconds, as in hold-back.jq
+
+# A namespace that causes reloads without end has to wait, so that it cuts nobody's connections. hold-back decides
+# which. It is asked only while some namespace owes too much, which is until restless_until. If all that is new has to
+# wait, nothing is left to do, and the pass ends.
+hold_back_the_restless() {
+  ((now < restless_until)) || return 0
+  : >>"$next/accounts"
+  step hold_back "$next/accounts" "$now" <"$next/snapshot" >"$next/snapshot.held"
+  mv -T "$next/snapshot.held" "$next/snapshot"
+  is_new snapshot || exit 0
+}
+
+# Those of a pass that failed.
+forget_undecided_accounts() {
+  [[ ! -e $next/accounts.new ]] || rm "$next/accounts.new"
+}
+
+# While somebody owes too much, something may wait: it goes live after 5 s, however rare the passes are.
+keep_accounts() {
+  [[ ! -e $next/accounts.new ]] || take_accounts
+  if ((now < restless_until)) && [[ $POLL_SECONDS != 0.* ]]; then pause=1; fi
+}
+
+# The new accounts include all that is live now: so "charged", the snapshot up to which everybody has been charged,
+# becomes a second name of live/snapshot (which is replaced as a whole, never written to).
+take_accounts() {
+  mv -T "$next/accounts.new" "$next/accounts"
+  read_accounts
+  ln -f "$live/snapshot" "$next/charged" || rm -f "$next/charged" # the disk is full: the next change is free
+}
+
+# Sets restless_until and owed_until (see lib/loop/accounts.jq).
+read_accounts() {
+  restless_until=0 owed_until=0
+  [[ -s $next/accounts ]] || return 0
+  read -r restless_until owed_until < <(run_jq -r 'include "loop/accounts"; times' "$next/accounts") ||
+    restless_until=0 owed_until=0 # jq has said why
+}
+
+# reloads_paid is when all reloads are paid. Nobody asks who causes them before 10 are unpaid: for an ordinary cluster
+# this costs nothing. And nobody waits for the question: it is asked when the change is live.
+count_reload() {
+  reloads=$((reloads + 1))
+  reloads_paid=$(((reloads_paid > now ? reloads_paid : now) + reload_cost))
+  if ((reloads_paid - now > 10 * reload_cost || now < owed_until)); then
+    charge_for_reload
+  elif [[ -e $next/charged ]]; then
+    rm -f "$next/charged" "$next/accounts"
+  fi
+}
+
+charge_for_reload() {
+  [[ -e $next/charged ]] || ln "$live/snapshot" "$next/charged" || return 0 # the disk is full
+  : >>"$next/accounts" || return 0
+  # If it fails, it says why.
+  if step charge "$next/accounts" "$now" "$next/charged" "$live/snapshot"; then take_accounts; fi
+}
