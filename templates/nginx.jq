@@ -34,8 +34,7 @@ def sentence: "\(.message | split("\"") | join("'")): path \(.path) of Ingress \
 
 # input: a location / output: the directives that answer
 def answer:
-  (if .ingress then "set $ingress \(.ingress | in_quotes); " else "" end)
-  + (.directives // "")
+  (if .ingress then "set $ingress \(.ingress | in_quotes); " else "" end) + (.directives // "")
   + if .upstream then .pass // "proxy_pass \"http://\(.upstream | harmless)\";"
     elif .status then "return \(.status) \"\(sentence)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"
@@ -71,6 +70,4 @@ def server_block:
     "  }", "";
 
 (input | with_features | with_certificates | merged) as $model # input and not `.`: no input at all must be an error
-| ($model.upstreams[]? | upstream_block),
-  $model.lines[]?,
-  ($model.servers[]? | against_redirects | server_block)
+| ($model.upstreams[]? | upstream_block), $model.lines[]?, ($model.servers[]? | against_redirects | server_block)
