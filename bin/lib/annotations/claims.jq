@@ -64,3 +64,32 @@ def as_variable: ascii_downcase | gsub("-"; "_");
 
 # output: lines of an nginx map
 def map_lines($of; $variable; entries): "  map \($of) \($variable) {", "    \(entries)", "  }";
+
+# --- lists of networks: nginx has a variable for each, which is 1 for the clients in it. Equal lists share one, whatever
+# annotation has them.
+
+# input: model / output: the same with these variables for the annotation $name; each element of options that has it
+# gets, as .[$into], the number of its variable, $in_networks_NUMBER
+def number_networks($name; $into):
+  ([.options[][$name] | values] | unique) as $lists
+  | reduce $lists[] as $list (.;
+      ($list | tojson) as $key
+      | if .network_lists[$key] then .
+        else
+          .network_lists[$key] = (.network_lists | length) + 1
+          | .lines += ["  geo $in_networks_\(.network_lists[$key]) {", ($list[] | "    \(.) 1;"), "  }", ""]
+        end)
+  | (.network_lists // {}) as $numbers
+  | .options |= map(if .[$name] then .[$into] = $numbers[.[$name] | tojson] else . end);
+
+# --- a URL that names a Service: by a name that the cluster gives it, or by its cluster address. nginx asks its pods, so
+# no name has to be resolved.
+
+# input: {"namespace/name": digest of a Service} / output: {address: "namespace/name"} of their cluster addresses
+def service_addresses: [.[] | .service as $service | .addresses[]? | {(.): $service}] | add // {};
+
+# input: the host of a URL / output: "namespace/name" of the Service that it names, or null; $addresses are these
+def service_named($addresses):
+  $addresses[ltrimstr("[") | rtrimstr("]")]
+  // ([capture("\\A(?<name>[a-z0-9-]+)\\.(?<namespace>[a-z0-9-]+)(\\.svc(\\.cluster\\.local\\.?)?)?\\z")]
+      | if . == [] then null else .[0] | "\(.namespace)/\(.name)" end);

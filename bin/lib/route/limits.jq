@@ -15,7 +15,7 @@ def more_locations:
   | ([.["auth-url", "mirror-target"] | values] | length)
     + ([.["custom-http-errors"] // empty | "", scan("401|403|405|429|500|503")] | unique | length);
 
-# input: the name of an annotation / output: whether it is a list of networks (network-lists.jq)
+# input: the name of an annotation / output: whether it is a list of networks (claims.jq)
 def is_network_list: endswith("-source-range") or . == "limit-allowlist";
 
 # input:  digest of an Ingress

@@ -4,7 +4,7 @@
 # asks. nginx reads them only in a server with certificate lines of its own.
 include "annotations/claims";
 include "route/ownership"; # owners
-include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
+include "allow";
 include "quoting";
 include "render/certificate-maps"; # certificate_directives
 

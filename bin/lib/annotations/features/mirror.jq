@@ -2,7 +2,7 @@
 # what it answers is dropped. The client hardly waits for it: connecting may take 1 s, the answer 2 s.
 #
 # The target is a Service of the Ingress's own namespace (or of one that all share), as in
-# http://SERVICE.NAMESPACE.svc.cluster.local:80$request_uri (service-urls.jq). A name that nginx had to resolve could
+# http://SERVICE.NAMESPACE.svc.cluster.local:80$request_uri (claims.jq). A name that nginx had to resolve could
 # point anywhere, and if it could not be resolved, nginx would take no configuration.
 #
 # nginx answers a copy as a request within the request, and both share their variables: what differs is $uri. So the
@@ -13,7 +13,6 @@
 # of any (buffers.jq), and not of any size.
 include "annotations/claims";
 include "quoting";
-include "annotations/service-urls";
 
 # input: mirror-target / output: {service, host, port, protocol, uri}, or nothing if it names no Service of the cluster
 def target($addresses):

@@ -11,7 +11,6 @@
 #
 # A zone keeps its rate and size as long as nginx runs, whatever a new configuration says, so its name tells both.
 include "annotations/claims";
-include "annotations/network-lists";
 include "quoting";
 
 def zone_size: "2m"; # some 16,000 clients

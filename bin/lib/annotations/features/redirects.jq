@@ -7,7 +7,7 @@
 # Exact or regular one, it gets none.
 include "annotations/claims";
 include "route/ownership"; # owners, aliases, www_host
-include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
+include "allow";
 
 # How much the aliases of one namespace may come to. A hundred small Ingresses of one host with 20 aliases each would be
 # 200,000 paths: the limits of limits.jq count only what rules ask for.

@@ -12,7 +12,7 @@
 include "annotations/claims";
 include "annotations/expressions";
 include "route/ownership"; # owners
-include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
+include "allow";
 
 # input: a path without expressions / output: the regular expression that matches it
 def escaped: gsub("(?<special>[.*+()])"; "\\\(.special)");

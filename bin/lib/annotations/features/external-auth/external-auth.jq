@@ -27,7 +27,6 @@ include "annotations/features/external-auth/kept-answers"; # cache_variables, ke
 include "annotations/features/external-auth/pod-headers"; # most_names, pod_header_lines, response_headers, wrong_headers
 include "annotations/features/external-auth/sign-in"; # sign_in_lines
 include "annotations/header-values";
-include "annotations/service-urls"; # service_addresses
 include "annotations/claims";
 include "route/ownership"; # owners
 include "quoting";

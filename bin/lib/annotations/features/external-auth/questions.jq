@@ -2,7 +2,6 @@
 include "annotations/features/external-auth/targets"; # url, who_is_asked
 include "annotations/features/external-auth/kept-answers"; # kept
 include "annotations/header-values"; # dropped_headers
-include "annotations/service-urls";
 include "annotations/claims";
 include "route/ownership";
 include "quoting";

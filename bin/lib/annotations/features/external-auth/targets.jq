@@ -1,6 +1,5 @@
 # Whom nginx asks: what auth-url names.
 include "annotations/features/external-auth/kept-answers"; # keeps
-include "annotations/service-urls";
 include "annotations/claims";
 include "route/ownership"; # namespace
 include "quoting";
