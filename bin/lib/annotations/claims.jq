@@ -65,8 +65,7 @@ def as_variable: ascii_downcase | gsub("-"; "_");
 # output: lines of an nginx map
 def map_lines($of; $variable; entries): "  map \($of) \($variable) {", "    \(entries)", "  }";
 
-# --- lists of networks: nginx has a variable for each, which is 1 for the clients in it. Equal lists share one, whatever
-# annotation has them.
+# --- lists of networks: nginx has a variable for each, which is 1 for the clients in it. Equal lists share one.
 
 # input: model / output: the same with these variables for the annotation $name; each element of options that has it
 # gets, as .[$into], the number of its variable, $in_networks_NUMBER
@@ -82,7 +81,7 @@ def number_networks($name; $into):
   | (.network_lists // {}) as $numbers
   | .options |= map(if .[$name] then .[$into] = $numbers[.[$name] | tojson] else . end);
 
-# --- a URL that names a Service: by a name that the cluster gives it, or by its cluster address. nginx asks its pods, so
+# --- URLs that name a Service: by a name that the cluster gives it, or by its cluster address. nginx asks its pods, so
 # no name has to be resolved.
 
 # input: {"namespace/name": digest of a Service} / output: {address: "namespace/name"} of their cluster addresses

@@ -6,8 +6,9 @@
 #
 #   claims    def claims($context; answer): [answered claim, the oldest Ingress first] => the same, with others, fewer,
 #             or closed ones   (in route.jq)
-#             $context: route's state (route.jq, counting.jq): {features, options: [{annotation: value}], secrets,
-#             services, slices, settings, shared: [namespace], quarantined: {ingress: {...}}, ...}. A claim's own annotations are `annotations($context.options)` (claims.jq).
+#             $context: route's state (route.jq, stages.jq): {features, options: [{annotation: value}], secrets,
+#             services, slices, settings, shared: [namespace], quarantined: {ingress: {...}}, ...}. A claim's
+#             own annotations are `annotations($context.options)` (claims.jq).
 #             answer: input {service, port, protocol} / output: the same with upstream, or with status, reason and
 #             message; what is put into the claim's .also has an upstream of its own; .balance goes to its upstream in
 #             the model

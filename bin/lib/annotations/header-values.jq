@@ -1,5 +1,4 @@
-# Headers: which of them others say, and how the value of one from a ConfigMap is written into nginx.conf (config-maps.jq
-# says which are let in).
+# Headers: which of them others say, and how the value of one from a ConfigMap (config-maps.jq) is written for nginx.
 include "quoting";
 import "annotations/features/dropped-headers" as $dropped;
 
