@@ -30,11 +30,11 @@ def upstream_block:
   "    keepalive 64;", "    keepalive_timeout 4s;", "  }", "";
 
 # input: a location that nginx itself answers / output: what it says, for a quoted string
-def sentence: "\(.message | split("\"") | join("'")): path \(.path) of Ingress \(.ingress)." | harmless;
+def sentence: "\(.message | split("\"") | join("'")): path \(.path) of \(.of)." | harmless;
 
 # input: a location / output: the directives that answer
 def answer:
-  (if .ingress then "set $ingress \(.ingress | in_quotes); " else "" end) + (.directives // "")
+  (if .of then "set $ingress \(.of | object | in_quotes); " else "" end) + (.directives // "")
   + if .upstream then .pass // "proxy_pass \"http://\(.upstream | harmless)\";"
     elif .status then "return \(.status) \"\(sentence)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"

@@ -4,6 +4,10 @@
 #
 # jq's "$" also matches before a line end at the end of the text: \z does not.
 
+# input: "namespace/name", also with the kind before it: "Ingress demo/apple"; or null / output: the namespace, or null.
+#         (split takes jq a quarter of what index does.)
+def namespace: (. // "" | split("/")[0] // "") | split(" ")[-1];
+
 # input: any value / output: whether it is a name of a Kubernetes object or class (RFC 1123 subdomain)
 def is_name:
   type == "string" and length <= 253 and test("\\A[a-z0-9]([-a-z0-9.]*[a-z0-9])?\\z");

@@ -120,7 +120,7 @@ def as_annotations_ask($ingress; $settings):
   $ingress.asked as $asked
   | ($ingress | redirect($settings.ssl_redirect)) as $redirect
   | [.claims | if $asked.has_expressions then as_expressions($ingress) else .[] end] as $claims
-  | {ingress, created,
+  | {of, created,
      options: ({protocol: ($asked | backend_protocol), set: $asked.set, protections: $asked.protections, share: ($ingress | shared_with)}
        | del(.[] | select(. == null or . == {} or . == [])))}
     + .

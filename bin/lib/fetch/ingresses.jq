@@ -7,7 +7,7 @@
 #         DEFAULT_ANNOTATIONS and LIMITS
 # output: a line for each: {} if it is of no class of ours (known-items.bash wants a line for each), {problem} if it
 #         cannot be read (items.jq), else
-#         {ingress: "namespace/name", created: its creationTimestamp,
+#         {of: "Ingress namespace/name", created: its creationTimestamp,
 #          claims: [{host, path, pathType, service: "namespace/name", port: number or name}      a Service answers
 #                 | {host, path, pathType, status, reason, message}                              nginx answers, an error
 #                 | {host, path: "/", pathType: "Default"}],                                     nobody: a 404
@@ -65,7 +65,7 @@ def summary($settings):
   annotated($settings) | within_limits($settings) | exact_beside_slash
   | . as $ingress
   | rule_hosts as $hosts
-  | {ingress: key, created: (.metadata.creationTimestamp // ""), claims: [rule_claims($hosts), default_claims($hosts)],
+  | {of: "Ingress \(key)", created: (.metadata.creationTimestamp // ""), claims: [rule_claims($hosts), default_claims($hosts)],
      tls: [.spec.tls[]? | {hosts, secretName}] | unique, problems: []}
   | as_annotations_ask($ingress; $settings)
   | .problems = (.problems + [.claims[].problem | values] | unique)

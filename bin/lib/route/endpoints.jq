@@ -14,14 +14,14 @@ def slice_problems:
   .slices as $slices
   | if any($slices[][]; .fqdn or .refused) | not then empty
     else
-      ([.winners[] | select(.upstream) | {ingress} + (., .also[]? | {service})] | unique)[]
-      | . as {$ingress, $service}
+      ([.winners[] | select(.upstream) | {of} + (., .also[]? | {service})] | unique)[]
+      | . as {of: $ingress, $service}
       | ($slices[$service] // []) as $its
       | (select(any($its[]; .fqdn))
          | {reason: "FQDNNotServed", message: "Service \($service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere"}),
         ([$its[].refused // empty] | select(. != [])
          | {reason: "EndpointRefused", message: "\(.[0])\(if .[1:] == [] then "" else "; and so in \(.[1:] | length) more of Service \($service)" end)"})
-      | {$ingress} + .
+      | {of: $ingress} + .
     end;
 
 # input:  [[what asks for an upstream, each for another one] of each Service]
@@ -79,7 +79,7 @@ def with_endpoints_limited:
   | .cut = ($asked | map(select((.found | length) > .most) | {(.upstream): .most}) | add // {})
   | .cut as $cut
   | .problems += [$winners[] | select(.upstream and $cut[.upstream])
-      | {ingress, reason: "TooManyEndpoints", message: "Service \(.service) has too many endpoints: for port \(.port), only the first \($cut[.upstream]) are served"}];
+      | {of, reason: "TooManyEndpoints", message: "Service \(.service) has too many endpoints: for port \(.port), only the first \($cut[.upstream]) are served"}];
 
 # input: a winner / output: the same without what only route needs
 def public:

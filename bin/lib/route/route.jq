@@ -3,14 +3,14 @@
 # input:  the snapshot, a line for each object (jq -n): first {settings: {NAME: value}}; then the summaries of the
 #         Services, EndpointSlices and Ingresses (services.jq, endpointslices.jq and ingresses.jq of lib/fetch say what
 #         is in them), {terminating: "namespace"}, {certificate: "namespace/name", ...}, {problem}; last {whole: true}
-# args:   $quarantine: [{"namespace/name of an Ingress": {digest, message, without_hosts}, ...}], which nginx rejects
+# args:   $quarantine: [{"Ingress namespace/name": {summary, message, without_hosts}, ...}], which nginx rejects
 # output: {
-#   servers: [{host, locations: [{path, pathType, ingress, service, port, upstream}               served by pods
-#                              | {path, pathType, ingress, status, reason, message}  nginx answers, with an error
-#                              | {path: "/", pathType: "Default", ingress: null}     nobody: a 404
+#   servers: [{host, locations: [{path, pathType, of, service, port, upstream}               served by pods
+#                              | {path, pathType, of, status, reason, message}  nginx answers, with an error
+#                              | {path: "/", pathType: "Default", of: null}     nobody: a 404
 #                             ]}],
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],
-#   problems: [{ingress, reason, message}],
+#   problems: [{of, reason, message}],
 #   ingresses: ["namespace/name" of each that is ours]
 # }, and what level 2 adds (model.md)
 #
@@ -18,12 +18,12 @@
 #
 # The program, at the end of this file, hands one state through stages: state => state. What an Ingress asks for is
 #
-#   a claim    {ingress, host, path, pathType, service, port}      an Ingress asks for this
+#   a claim    {of, host, path, pathType, service, port}      an Ingress asks for this
 #   answered   {..., upstream} or {..., status, reason, message}   this Service answers, or nginx with an error
 #   a winner   an answered claim that has its host, path and type to itself
 #   a location what the model shows of a winner; if its Service has no pod that serves, nginx answers 503
 #
-# and at each stage it may become a problem, {ingress, reason, message}, in the state's .problems.
+# and at each stage it may become a problem, {of, reason, message}, in the state's .problems.
 include "route/stages"; # counted, as_annotations_say, by_owner, with_protection_lost, with_certificates, told
 include "route/endpoints"; # with_endpoints_limited, balanced, public
 include "route/rooms";
@@ -38,16 +38,16 @@ def state:
   | { lines: .,
       services: (map(select(.service and (.slice | not))) | by(.service)),
       slices: (map(select(.slice)) | sort_by(.slice) | group_by(.service) | by(.[0].service)),
-      ingresses: (map(select(.ingress)) | sort_by([.created, (.ingress | split("/"))])),
+      ingresses: (map(select(.of)) | sort_by([.created, (.of | split("/"))])),
       problems: map(.problem | values) };
 
 # --- 1. claim
 
 # output: .claims, those of the oldest Ingress first. Any host has a server, even if no rule asks for it.
 def claimed:
-  {ingress: null, host: "", path: "/", pathType: "Default"} as $nobody
-  | .claims = [$nobody, (.ingresses[] | {ingress, created} + .options + .claims[])]
-  | .problems += [.ingresses[] | {ingress} + .problems[]];
+  {of: null, host: "", path: "/", pathType: "Default"} as $nobody
+  | .claims = [$nobody, (.ingresses[] | {of, created} + .options + .claims[])]
+  | .problems += [.ingresses[] | {of} + .problems[]];
 
 # --- 2. answered
 
@@ -86,9 +86,9 @@ def first_wins:
   .[0] as $winner
   | $winner, ( .[1:][] as $claim
       | (if $claim.pathType == "Default" then "the default" else "\($claim.pathType) path \($claim.path)" end) as $what
-      | (if $winner.ingress == $claim.ingress then "an earlier path of this Ingress" else "Ingress \($winner.ingress)" end) as $whose
+      | (if $winner.of == $claim.of then "an earlier path of this Ingress" else "\($winner.of)" end) as $whose
       | "\($what) of host \(if $claim.host == "" then "*" else $claim.host end) is already taken by \($whose)"
-      | {problem: {ingress: $claim.ingress, reason: "PathTaken", message: with_protection_lost($claim)}} );
+      | {problem: {of: $claim.of, reason: "PathTaken", message: with_protection_lost($claim)}} );
 
 # input: [answered claim of one host, the oldest Ingress first] / output: its winners in match order, and problems
 #
@@ -99,7 +99,7 @@ def winners:
   (map(select(.pathType != "Default")) | group_by([-(.path | length), .path, .pathType])[] | first_wins),
   ( select(any(.[]; .path == "/" and .pathType == "Prefix") | not) | map(select(.pathType == "Default"))
     | map(select(.upstream or .status)) as $with_backend
-    | if $with_backend == [] then .[0] | {ingress: null, host, path, pathType} else $with_backend | first_wins end );
+    | if $with_backend == [] then .[0] | {of: null, host, path, pathType} else $with_backend | first_wins end );
 
 # output: the state with .hosts: [[winner] of each host], and .winners: all of them
 def won:
@@ -146,5 +146,5 @@ def located:
 | by_owner | won
 | with_endpoints_limited | located | balanced
 | with_certificates
-| .problems |= unique_by([.ingress, .message, .namespace, .reason]) | told
-| .additions + {servers, upstreams, problems: (.problems | map({ingress, reason, message}))}
+| .problems |= unique_by([.of, .message, .namespace, .reason]) | told
+| .additions + {servers, upstreams, problems: (.problems | map({of, reason, message}))}
