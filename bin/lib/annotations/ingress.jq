@@ -70,7 +70,7 @@ def as_expressions($ingress):
     ( map(select(.host)) | to_entries | map(
         $paths[.key] as $path
         | .value
-        | if $path == null or $path.pathType == "Exact" then .
+        | if .pathType == "Default" or $path.pathType == "Exact" then .
           else del(.problem) + ($path.path // "" | if . == "" then "/" else . end | judged)
           end) )
   | .[];
@@ -121,7 +121,9 @@ def as_annotations_ask($ingress; $settings):
   | ($ingress | redirect($settings.ssl_redirect)) as $redirect
   | [.claims | if $asked.has_expressions then as_expressions($ingress) else .[] end] as $claims
   | {of, created,
-     options: ({protocol: ($asked | backend_protocol), set: $asked.set, protections: $asked.protections, share: ($ingress | shared_with)}
+     options: (
+       {protocol: ($asked | backend_protocol), set: $asked.set, protections: $asked.protections,
+        share: ($ingress | shared_with)}
        | del(.[] | select(. == null or . == {} or . == [])))}
     + .
     + {claims: ([$claims[] | answered_as_asked($redirect; $asked.closed)]
