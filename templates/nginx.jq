@@ -2,12 +2,13 @@
 #
 # input:  the model that route.jq describes; {} (no servers) while nothing is known yet
 # output: lines of text for the http block of nginx.conf
-# $ENV:   HTTP_PORT (lib/render needs other settings, too)
+# $ENV:   HTTP_PORT; what is included needs other settings, too
 #
 # In a text, jq replaces \(...) only: $nginx_says and its like are nginx's variables, from the templates.
-# Each word that an include names gets something and gives the same with more: fields that have text for nginx.conf
-# already (lines, tls, directives, pass, head, names), or more lines. Without these words, this program serves what a
-# plain Ingress asks for, over HTTP.
+#
+# What an Ingress asks for beyond hosts, paths and Services is not here. The words that the includes of lib/render and
+# with_features name take what this program has, and give it back with more: with more lines, or with text for
+# nginx.conf in fields that this program only writes down (directives, head, lines, names, pass, tls).
 
 include "annotations/features"; # with_features
 include "annotations/feature-files";
@@ -33,8 +34,7 @@ def sentence: "\(.message | split("\"") | join("'")): path \(.path) of Ingress \
 
 # input: a location / output: the directives that answer
 def answer:
-  (if .ingress then "set $ingress \(.ingress | in_quotes); " else "" end)
-  + (.directives // "")
+  (if .ingress then "set $ingress \(.ingress | in_quotes); " else "" end) + (.directives // "")
   + if .upstream then .pass // "proxy_pass \"http://\(.upstream | harmless)\";"
     elif .status then "return \(.status) \"\(sentence)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"
@@ -69,6 +69,5 @@ def server_block:
     (.locations[] | "    location \(heads($exact)) { \(redirected | by_protocol | for_clients | answer) }"),
     "  }", "";
 
-input # and not `.`: no input at all must be an error
-| with_features | with_certificates | merged
-| (.upstreams[]? | upstream_block), .lines[]?, (.servers[]? | against_redirects | server_block)
+(input | with_features | with_certificates | merged) as $model # input and not `.`: no input at all must be an error
+| ($model.upstreams[]? | upstream_block), $model.lines[]?, ($model.servers[]? | against_redirects | server_block)

@@ -32,11 +32,14 @@ cmd() { # COMMAND...
   if [[ -z ${TRACE-} ]]; then "$@"; else trace "$@"; fi
 }
 
+# (COMMAND may see these variables, so they have names that it does not use. Where jq looks for its programs is left out.)
 trace() { # COMMAND...
-  local trace_began=${EPOCHREALTIME/./} trace_status
+  local trace_began=${EPOCHREALTIME/./} trace_status trace_text=${*//$'\n'/ }
   "$@"
   trace_status=$?
-  printf '[#] %s (%d ms)\n' "${*//$'\n'/ }" "$(((${EPOCHREALTIME/./} - trace_began) / 1000))" >&"$trace_to"
+  [[ $1 != "$jq_to_run" ]] || trace_text="jq ${trace_text#* -L "$bin/lib" }"
+  trace_text=${trace_text//"$STATE_DIR/"/\$STATE_DIR/}
+  printf '[#] %s (%d ms)\n' "$trace_text" "$(((${EPOCHREALTIME/./} - trace_began) / 1000))" >&"$trace_to"
   return "$trace_status"
 }
 

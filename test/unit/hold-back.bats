@@ -180,7 +180,7 @@ EDITS
 
 # When nobody has to wait any more, and when nobody owes anything any more.
 times() {
-  jq -r -L "$bin/lib" 'include "loop/accounts"; times' "$dir/accounts"
+  jq -r -L "$bin/lib" 'include "loop/hold-back"; times' "$dir/accounts"
 }
 
 @test "the accounts tell until when somebody may have to wait, and until when somebody owes something" {

@@ -64,3 +64,17 @@ setup() { common_setup; }
   assert_equal 2 "$status"
   assert_contains "$output" 'these programs are missing: jq.'
 }
+
+@test "each program prints the comment at its top as its help, whatever its settings" {
+  for program in "$bin"/*; do
+    [[ -f $program && -x $program ]] || continue
+    for option in -h --help; do
+      POLL_SECONDS=often run "$program" "$option"
+      assert_equal 0 "$status"
+      assert_equal "${program##*/} - " "$(grep -o '^[a-z-]* - ' <<<"${lines[0]}")"
+      assert_contains "$output" $'\n\nUsage: '"${program##*/}"
+    done
+    grep -qxF "# ${lines[-1]}" "$program" # and ends where it ends
+    refute_contains "$output" 'set -euo'
+  done
+}

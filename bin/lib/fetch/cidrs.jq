@@ -1,10 +1,9 @@
 # Which addresses of EndpointSlices nginx may call, if ENDPOINT_CIDRS names networks: only those in them.
 #
-# input:  the digest of the EndpointSlices (endpointslices.jq)
+# input:  the summary of the EndpointSlices (endpointslices.jq)
 # args:   $cidrs: ENDPOINT_CIDRS
 # output: the same without other addresses; those that had some say so in .refused. The controllers' own stay, since
 #         route must know them to leave them out everywhere (reachable.jq)
-# (The order of the includes is for jq 1.8.2: see "jq in short" in bin/README.md.)
 include "networks";
 include "route/reachable";
 include "allow";

@@ -1,4 +1,4 @@
-# The items of a list, one on each line, as fetch hands them to the digests.
+# The items of a list, one on each line, as fetch hands them to the summaries.
 
 # input: an object / output: "namespace/name"
 def key: "\(.metadata.namespace)/\(.metadata.name)";
@@ -13,27 +13,23 @@ def read_item:
 
 # input: an object's line / output: its "namespace/name", even if jq cannot read it all
 def key_of_line:
-  .[:1000]
-  | capture("\\A\\{\"metadata\":\\{\"name\":\"(?<name>[-a-z0-9.]+)\".*?\"namespace\":\"(?<namespace>[-a-z0-9]+)\"")
-    // {name: "?", namespace: "?"}
-  | "\(.namespace)/\(.name)";
+  (.[:1000]
+   | capture("\\A\\{\"metadata\":\\{\"name\":\"(?<name>[-a-z0-9.]+)\".*?\"namespace\":\"(?<namespace>[-a-z0-9]+)\"")
+   | "\(.namespace)/\(.name)") // "?/?";
 
 # input: an object's "namespace/name" / output: the problem that it is left out
 def unreadable($kind; $why):
   {problem: {namespace: split("/")[0], reason: "ObjectUnreadable", message: "\($kind) \(.) is left out: \($why)"}};
 
-# input: none (jq -n -R) / output: for each item of a list of $kind what `digest` makes of it; or a problem
+# input: none (jq -n -R) / output: for each item of a list of $kind what `summary` makes of it; or a problem
 #
-# One odd object harms only itself: if the digest fails, that object is left out, and named.
-def each_item($kind; digest):
+# One odd object harms only itself: if there is no summary of it, it is left out, and named.
+def each_item($kind; summary):
   inputs
   | . as $line
   | read_item
   | if has("object") | not then $line | key_of_line | unreadable($kind; "it is nested too deeply to be read")
-    else .object
-      | if type == "object" and (.metadata.name | type) == "string" then
-          . as $object
-          | try digest catch ($object | key | unreadable($kind; "a field has the wrong type"))
-        else error("an item of the list is not of the kind \($kind)")
-        end
+    elif .object | try .metadata.name catch null | type != "string" then
+      error("an item of the list is not of the kind \($kind)")
+    else .object | . as $object | try summary catch ($object | key | unreadable($kind; "a field has the wrong type"))
     end;

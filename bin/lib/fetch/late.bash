@@ -24,7 +24,7 @@ let_large_ones_wait() { # COMMAND...
 }
 
 # One at a time: what is new meanwhile gets the next turn. (When know_classes removes the folder, what is written here
-# is gone as well. With `waiting` empty, jq is none of those that the loop has prepared.)
+# is gone as well. With `waiting` empty, run_jq takes none that the loop has prepared.)
 summarise_late() { # COMMAND...
   local status=0 waiting=''
   cd "$late"

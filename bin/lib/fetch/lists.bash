@@ -19,7 +19,7 @@ define_lists() {
 
 list() { # NAME KIND PROGRAM PATH
   kinds[$1]=$2
-  [[ -z $3 ]] || programs[$1]=$3 in_order+=("$1")
+  [[ -z $3 ]] || programs[$1]=$bin/lib/fetch/$3 in_order+=("$1")
   if [[ -n $WATCH_NAMESPACE && $4 != *"/namespaces/$WATCH_NAMESPACE/"* ]]; then
     empty_lists+=("$1")
   else

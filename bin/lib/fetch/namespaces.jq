@@ -1,4 +1,4 @@
-# The digest of the namespaces that are being deleted.
+# The summary of the namespaces that are being deleted.
 #
 # input:  the items of a NamespaceList, one on each line (jq -n -R)
 # output: a line for each: {terminating: "name"}

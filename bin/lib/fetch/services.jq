@@ -1,4 +1,4 @@
-# The digest of the Services: their ports.
+# The summary of the Services: their ports.
 #
 # input:  the items of a ServiceList, one on each line (jq -n -R)
 # output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT}, names: {"web": PORT}},
@@ -17,8 +17,9 @@ def ports:
   map(select(.protocol)) + map(select(.protocol | not))
   | {numbers: (map({"\(.port)": .}) | add // {}), names: (map(select(.name != "") | {(.name): .}) | add // {})};
 
+# input: a Service / output: {addresses}, or {} if it has none
+def addresses: [.spec.clusterIPs[]? | select(. != "None")] | if . == [] then {} else {addresses: .} end;
+
 each_item("Service";
   if .spec.type == "ExternalName" then {service: key, external: true}
-  else {service: key, ports: ([.spec.ports[]? | port] | ports)}
-    + ([.spec.clusterIPs[]? | select(. != "None")] | if . == [] then {} else {addresses: .} end)
-  end)
+  else {service: key, ports: ([.spec.ports[]? | port] | ports)} + addresses end)

@@ -38,11 +38,11 @@ take_accounts() {
   ln -f "$live/snapshot" "$next/charged" || rm -f "$next/charged" # the disk is full: the next change is free
 }
 
-# Sets restless_until and owed_until (see lib/loop/accounts.jq).
+# Sets restless_until and owed_until (see hold-back.jq).
 read_accounts() {
   restless_until=0 owed_until=0
   [[ -s $next/accounts ]] || return 0
-  read -r restless_until owed_until < <(run_jq -r 'include "loop/accounts"; times' "$next/accounts") ||
+  read -r restless_until owed_until < <(run_jq -r 'include "loop/hold-back"; times' "$next/accounts") ||
     restless_until=0 owed_until=0 # jq has said why
 }
 

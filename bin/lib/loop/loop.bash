@@ -43,6 +43,7 @@ step() ( # NAME [ARGUMENT...]
   program=${1/_/-} # in each line of its log
   echo "$program" >"$next/step"
   ulimit -S -t "$step_cpu_seconds"
+  [[ -z ${TRACE-} ]] || printf '%s:\n' "$program" >&"$trace_to"
   cmd "$@"
 )
 

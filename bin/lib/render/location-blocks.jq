@@ -31,6 +31,7 @@ def by_protocol:
 # should read, such as a password.
 def for_clients:
   if .reason == "ProtectionNotAvailable" then
-    .message = "\(if .status == 500 then "500 Internal Server Error" else "503 Service Temporarily Unavailable" end): \(.message | split(": ")[0]) (its Events say why)"
+    (if .status == 500 then "500 Internal Server Error" else "503 Service Temporarily Unavailable" end) as $status
+    | .message = "\($status): \(.message | split(": ")[0]) (its Events say why)"
   else .
   end;

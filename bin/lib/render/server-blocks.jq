@@ -13,10 +13,10 @@ def merged:
     else delpaths([["host"]]) | tojson
     end;
   def one: # input: [server] that differ in nothing else
-    if .[0].others then [.[].host, .[0].others[]] | map(if . == "" then "_" else as_expression end)
-    else map(.host | in_quotes)
-    end as $names
-    | .[0] + {names: ($names | join("\n      "))};
+    .[0] + {names: (
+      if .[0].others then [.[].host, .[0].others[]] | map(if . == "" then "_" else as_expression end)
+      else map(.host | in_quotes)
+      end | join("\n      "))};
   .servers |= (
     [ . // [] | group_by(.locations[0].ingress)[]
       | if length == 1 then . else group_by(content)[] end # most Ingresses have one host

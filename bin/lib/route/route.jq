@@ -75,17 +75,16 @@ def answer($services):
       . + {port: $its.port, port_name: $its.name, upstream: "\(.service | split("/") | "\(.[1]).\(.[0])").\($its.port)"}
     end;
 
-# output: the state with .claims answered. Others than those of a Service have an error already (ingresses.jq), or are a
-#         Default without a backend, which becomes a 404.
-def answered($services): .claims |= map(if .service then answer($services) else . end);
+# output: the state with .claims answered. Those without a Service have an error already (ingresses.jq), or are a Default
+#         without a backend, which becomes a 404.
+def answered: .services as $services | .claims |= map(if .service then answer($services) else . end);
 
 # --- 3. winner
 
 # input: [answered claim of one host, path and type, the oldest first] / output: the first, and a problem for each other
 def first_wins:
   .[0] as $winner
-  | $winner,
-    ( .[1:][] as $claim
+  | $winner, ( .[1:][] as $claim
       | (if $claim.pathType == "Default" then "the default" else "\($claim.pathType) path \($claim.path)" end) as $what
       | (if $winner.ingress == $claim.ingress then "an earlier path of this Ingress" else "Ingress \($winner.ingress)" end) as $whose
       | "\($what) of host \(if $claim.host == "" then "*" else $claim.host end) is already taken by \($whose)"
@@ -98,8 +97,7 @@ def first_wins:
 # oldest Ingress that names this host and has one; never to another host's rules. Prefix / matches all.
 def winners:
   (map(select(.pathType != "Default")) | group_by([-(.path | length), .path, .pathType])[] | first_wins),
-  ( select(any(.[]; .path == "/" and .pathType == "Prefix") | not)
-    | map(select(.pathType == "Default"))
+  ( select(any(.[]; .path == "/" and .pathType == "Prefix") | not) | map(select(.pathType == "Default"))
     | map(select(.upstream or .status)) as $with_backend
     | if $with_backend == [] then .[0] | {ingress: null, host, path, pathType} else $with_backend | first_wins end );
 
@@ -123,8 +121,7 @@ def endpoints($name):
 
 # input: [winner] / output: [upstream] of those that have a pod
 def upstreams($slices):
-  [ map(select(.upstream)) | unique_by(.upstream)[]
-    | .port_name as $name
+  [ map(select(.upstream)) | unique_by(.upstream)[] | .port_name as $name
     | {name: .upstream, service, port, endpoints: ($slices[.service] // [] | endpoints($name))}
     | select(.endpoints != []) ];
 
@@ -132,8 +129,7 @@ def upstreams($slices):
 def location($upstreams):
   if .upstream == null or $upstreams[.upstream] then .
   else unavailable("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port)") end
-  | if .status then del(.upstream) else . end
-  | delpaths([["host"], ["port_name"], ["created"]]) | public;
+  | (if .status then del(.upstream) else . end) | delpaths([["host"], ["port_name"], ["created"]]) | public;
 
 # output: the state with .upstreams, and .servers: one for each host
 def located:
@@ -145,11 +141,8 @@ def located:
 
 # --- the program
 
-[inputs]
-| state | counted($quarantine[0])
-| .services as $services
-| claimed
-| answered($services) | as_annotations_say(answer($services))
+[inputs] | state | counted($quarantine[0])
+| claimed | answered | .services as $services | as_annotations_say(answer($services))
 | by_owner | won
 | with_endpoints_limited | located | balanced
 | with_certificates

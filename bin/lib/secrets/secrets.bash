@@ -57,7 +57,7 @@ list_secrets() {
 print_list() { # TIME
   local found=$keys/found facts=$keys/facts.json files=("$keys"/*.{pem,htpasswd})
   [[ -n $edition ]] || found=/dev/null facts=/dev/null
-  jq -n -R -r -c -L "$bin/lib" -f "$bin/lib/secrets/list-secrets.jq" "$found" --arg now "$1" \
+  run_jq -n -R -r -c -f "$bin/lib/secrets/list-secrets.jq" "$found" --arg now "$1" \
     --rawfile claims "$folder/last/ingresses.summary" --arg default "$DEFAULT_TLS_SECRET" \
     --arg namespace "$WATCH_NAMESPACE" --slurpfile facts "$facts" --rawfile files <(printf '%s\n' "${files[@]##*/}")
 }
