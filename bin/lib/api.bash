@@ -188,10 +188,11 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
   echo "${cause:-the read ended with status $1}"
 }
 
-# In a summary of Ingresses: what has the name of a Secret, and what that of a ConfigMap.
+# In a summary of Ingresses: what has the name of a Secret, and what that of a ConfigMap. (The rows of
+# annotations.json say it, too, but bash reads them too slowly; annotations.bats compares both.)
 # shellcheck disable=SC2034 # for those who source this
 names_secret='"(secretName|auth-secret|auth-tls-secret|proxy-ssl-secret)":"'
 # shellcheck disable=SC2034 # the same
-names_config_map='"(custom-headers|auth-proxy-set-headers)":"'
+names_config_map='"(auth-proxy-set-headers|custom-headers)":"'
 is_beside='' is_all='' begun='' body='' status_line='' answer='' reader=''
 use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' kubectl='' kubectl_says='' prefix=''

@@ -40,6 +40,13 @@ PAYLOADS
   assert_json '[.servers[] | select(.host == "plain.example").locations[].status] | unique' '[null]' <"$dir/model.json"
 }
 
+@test "what is looked for in a summary of Ingresses are the annotations that name a Secret or a ConfigMap" {
+  # shellcheck disable=SC2154 # fetch sets these
+  assert_equal "$(jq -r '[to_entries[] | select(.value.names)] | group_by(.value.names) | map(map(.key) | sort | join("|")) as [$config_maps, $secrets]
+    | "\"(secretName|\($secrets))\":\" \"(\($config_maps))\":\""' "$bin/lib/annotations/annotations.json")" \
+    "$(source "$bin/fetch" && echo "$names_secret $names_config_map")"
+}
+
 @test "a value that no annotation takes closes the Ingress if it protects or redirects, and is a problem else" {
   route_values typed <<<'"no value at all: {;}\"\u0007"'
   jq -r 'to_entries[] | select(.value.type and .value.alias == null) | "\(.key) \(.value.if_wrong // .value.class)"' "$bin/lib/annotations/annotations.json" >"$dir/rows"

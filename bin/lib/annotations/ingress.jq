@@ -1,9 +1,16 @@
-# What annotations change in the summary of an Ingress: which of its claims are closed, redirected, or regular
-# expressions, and the options that they have in common.
+# What annotations change in the summary of an Ingress (fetch/ingresses.jq):
+#
+#   options   {protocol, set: {annotation: value}, protections: [annotation], share: [namespace]}, of all its claims
+#   uses      [feature], which its annotations need
+#   claims    closed, if a protection cannot be given: the Ingress must not be served at all
+#             with redirect: true or "with TLS", if HTTP clients are sent to HTTPS
+#             with weighed: {steps, head}, what it costs, and pathType RegularExpression (expressions.jq)
+#             {host, path, pathType: "Refused"}, which nobody serves: a path, perhaps of many, that is refused and that
+#             the Ingress protects (shut.jq)
 include "annotations"; # asked, defaults, protects, sharing
 include "annotations/expressions"; # expression
 include "limits"; # limits
-include "allow"; # as_wildcard, certain, is_acme_challenge, is_name, only_hosts, path_refusal, quoted
+include "allow"; # certain, is_acme_challenge, is_name, only_hosts, path_refusal, quoted
 
 # input: anything / output: what the arguments of ingresses.jq come to, which all Ingresses have in common
 def settings:
@@ -79,8 +86,8 @@ def answered_as_asked($redirect; $closed):
   end;
 
 # input:  [claim, and problems] of an Ingress that protects its paths
-# output: the claims of type Refused (shut.jq): for each path that is refused. Where an Ingress has too many paths
-#         (.excess), any could be among those that are left out; and of hosts that are left out, all are.
+# output: the claims of type Refused: for each path that is refused. Where an Ingress has too many paths (.excess), any
+#         could be among those that are left out; and of hosts that are left out, all are.
 def refused_claims($ingress):
   [ ( .[] | select(.host and .problem)
       | {host, path: (.pathType as $type | .path | certain($type == "RegularExpression")), pathType: "Refused"} ),

@@ -19,11 +19,6 @@ hold_back_the_restless() {
   is_new snapshot || exit 0
 }
 
-# Those of a pass that failed.
-forget_undecided_accounts() {
-  [[ ! -e $next/accounts.new ]] || rm "$next/accounts.new"
-}
-
 # While somebody owes too much, something may wait: it goes live after 5 s, however rare the passes are.
 keep_accounts() {
   [[ ! -e $next/accounts.new ]] || take_accounts
@@ -46,8 +41,8 @@ read_accounts() {
     restless_until=0 owed_until=0 # jq has said why
 }
 
-# reloads_paid is when all reloads are paid. Nobody asks who causes them before 10 are unpaid: for an ordinary cluster
-# this costs nothing. And nobody waits for the question: it is asked when the change is live.
+# reloads_paid is when all reloads are paid. Nobody asks which namespace causes them before 10 are unpaid: for an
+# ordinary cluster this costs nothing. And nobody waits for the question: it is asked when the change is live.
 count_reload() {
   reloads=$((reloads + 1))
   reloads_paid=$(((reloads_paid > now ? reloads_paid : now) + reload_cost))

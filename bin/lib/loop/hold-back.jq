@@ -2,8 +2,8 @@
 #
 # Each change of a namespace that goes live costs it 5 s, which it owes from then on; time pays them off. While it owes
 # too much, its lines stay as they are live, except for one change every 5 s. So a namespace may change something every
-# 5 s for ever, and 40 times at once now and then. Only what an Ingress of ours uses counts: other Services may change as
-# often as they like, for they cause no reload.
+# 5 s for ever, and 40 times at once now and then. Only what an Ingress of ours uses counts: other Services may change
+# as often as they like, for they cause no reload.
 #
 #   ACCOUNT   {paid: when it will owe nothing, changed: when its last change went live, held: since when changes wait}
 #   ACCOUNTS  {"namespace": ACCOUNT, ...}, of those that owe something
@@ -56,7 +56,7 @@ def owes($now): [(.paid // 0) - $now, 0] | max;
 def charge($now): . + {paid: ($now + owes($now) + cost)};
 def changed($now): charge($now) + {changed: $now};
 
-# input: ACCOUNTS / output: the same without debts that are paid; and who has paid half is held back no more
+# input: ACCOUNTS / output: the same without debts that are paid; a namespace that has paid half is held back no more
 def settled($now):
   with_entries(select(.value and (.value | owes($now) > 0))
     | if .value | owes($now) < most_to_owe / 2 then del(.value.held) else . end);

@@ -6,31 +6,37 @@
 # What exceeds a limit is not served, and is a problem; the oldest Ingresses count first.
 include "route/ownership";
 include "route/shut";
+import "annotations" as $table;
 
 # input:  digest of an Ingress with annotations
 # output: how many more locations these ask for in each host: for whom nginx asks, for copies, and for pages of errors,
 #         which are one, and one for each code of nginx's own (before_pods in errors.jq)
 def more_locations:
-  .options.set
-  | ([.["auth-url", "mirror-target"] | values] | length)
-    + ([.["custom-http-errors"] // empty | "", scan("401|403|405|429|500|503")] | unique | length);
+  [ .options.set | to_entries[]
+    | .value as $value
+    | $table::table[0][.key] | select(.locations)
+    | .locations_for as $matches
+    | .locations + (if $matches then [$value | scan($matches)] | unique | length else 0 end) ]
+  | add // 0;
 
 # input: the name of an annotation / output: whether it is a list of networks (claims.jq)
-def is_network_list: endswith("-source-range") or . == "limit-allowlist";
+def is_network_list: $table::table[0][.].type == "networks";
 
 # input:  digest of an Ingress
 # output: how many characters its annotations may add to nginx.conf for each path (not what is there once); each of
 #         auth-response-headers adds a directive
 def text_for_each_path:
-  .options.set // {}
-  | ([to_entries[] | select(.key | is_network_list or IN("server-alias", "cors-allow-origin") | not).value | tojson | length] | add // 0)
-    + 100 * (.["auth-response-headers"] // [] | length);
+  [ .options.set // {} | to_entries[]
+    | $table::table[0][.key] as $row
+    | (if $row.once then 0 else .value | tojson | length end)
+      + (if $row.characters then $row.characters * (.value | length) else 0 end) ]
+  | add // 0;
 
 # input:  digest of an Ingress with annotations
 # output: what these add to each of its paths. A path takes nginx some 15 kB of memory; a session cookie adds 33 kB, and
 #         TLS 26
 def more_for_each_path:
-  (if .options.set.affinity then 1 else 0 end)
+  ([.options.set | keys[] | $table::table[0][.].paths // 0] | add // 0)
   + (if .options.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then 1 else 0 end);
 
 # input:  digest of an Ingress

@@ -6,10 +6,11 @@
 # it: neither a wildcard nor rules without a host, which may be somebody else's, get requests for a host that has rules.
 #
 #   pathType Refused   the path is the one that is refused; with "/" at its end, all that is certain of it: anything
-#                      below could be meant (ingresses.jq)
+#                      below could be meant (annotations/ingress.jq)
 #   beyond             the claim's Ingress is beyond a limit (limits.jq); with .alias on the hosts of its server-alias
 include "route/ownership";
 include "allow";
+import "annotations" as $table;
 
 # How many folders the shut places of one namespace on a host may lie in; and how many paths of a namespace beyond its
 # limits stay shut one by one. If there are more, all that the namespace has on these hosts is closed; and if the hosts
@@ -47,7 +48,7 @@ def protected_beyond:
 
 # input: digest of an Ingress / output: the same, closed; what says where it is stays
 def all_closed($why):
-  .options.set |= ((. // {}) | {canary, "from-to-www-redirect", "rewrite-target", "server-alias", "use-regex"} | del(.[] | nulls))
+  .options.set |= (. // {} | with_entries(select($table::table[0][.key].where)))
   | del(.options | select(.set == {}).set)
   | .claims |= map(if .service then del(.service, .port) + {status: 503, reason: "ProtectionNotAvailable", message: "closed, \($why)"} else . end);
 

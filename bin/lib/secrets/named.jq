@@ -3,6 +3,7 @@
 # All are "namespace/name" here, and a ConfigMap is "namespace/configmaps/name": no Secret has such a name.
 # $shared are the namespaces that SHARED_NAMESPACES lists: whose Secrets the annotations of any Ingress may name.
 include "allow";
+import "annotations" as $table;
 
 # input: "name" or "namespace/name", as an annotation of an Ingress in namespace $of has it
 # output: "namespace/name"; nothing if the Secret is another namespace's, unless SHARED_NAMESPACES lists that
@@ -32,11 +33,12 @@ def named_config_map($of):
 #   ca                   certificates of authorities, perhaps with lists of what they have revoked
 #   pair                 a certificate with its private key
 def uses($of; $shared):
-  ((.["auth-secret"] // empty | named($of; $shared)) as $secret | {$secret, use: (.["auth-secret-type"] // "auth-file")}),
-  (.["proxy-ssl-secret"] // empty | named($of; $shared) | {secret: ., use: ("ca", "pair")}),
-  (.["auth-tls-secret"] // empty | named($of; $shared) | {secret: ., use: "ca"}),
-  (.["custom-headers"] // empty | named_config_map($of) | {secret: ., use: "answer-headers"}),
-  (.["auth-proxy-set-headers"] // empty | named_config_map($of) | {secret: ., use: "question-headers"});
+  . as $set
+  | to_entries[]
+  | $table::table[0][.key] as $row
+  | select($row.names)
+  | (.value | if $row.names == "ConfigMap" then named_config_map($of) else named($of; $shared) end) as $secret
+  | {$secret, use: ($set[$row.use // ""] // $row.uses[])};
 
 # input: the file of an authority / output: whether it has a list of what was revoked, which nginx then has to check
 def has_revocations: endswith(".crl.ca.pem");
