@@ -59,8 +59,7 @@ within_cidrs() { # COMMAND NAME [ARGUMENT...]
 # --- from one fetch to the next
 
 # new/NAME is a list that was just read, without its beginning up to `"items":[`: an empty one is `]}`. last/NAME is the
-# one that was summarised last, last/NAME.summary its summary, error/NAME what was complained of, and alive is a pipe:
-# see transport.bash.
+# one that was summarised last, last/NAME.summary its summary, and error/NAME what was complained of.
 use_folder() { # [FOLDER]
   umask 077    # what is read is for those who may read the cluster
   if [[ -n ${1-} ]]; then
@@ -70,10 +69,7 @@ use_folder() { # [FOLDER]
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
   fi
-  if [[ ! -p $folder/alive ]]; then
-    mkdir -p "$folder"/{new,last,error}
-    mkfifo "$folder/alive"
-  fi
+  [[ -d $folder/error ]] || mkdir -p "$folder"/{new,last,error}
   summaries=("${in_order[@]/%/.summary}" secrets.summary)
   summaries=("${summaries[@]/#/$folder/last/}")
   define_arguments
