@@ -2,18 +2,20 @@
 #
 # input:  the model that route.jq describes; {} (no servers) while nothing is known yet
 # output: lines of text for the http block of nginx.conf
-# $ENV:   HTTP_PORT, HTTPS_PORT, PROXY_PROTOCOL, STATE_DIR
-# In a text, jq replaces \(...) only: $nginx_says and its like are nginx's variables, from the templates (answers,
-# proxying and headers.conf.template); $of_scheme is from features/proxy-ssl.jq.
+# $ENV:   HTTP_PORT; what is included needs other settings, too
 #
-# At a first reading, skip certificates, and what features add (`with_features`): the fields `lines`, `head`,
-# `directives`, `target`, `rewrite`, `tls_target` and `tls_name`.
+# In a text, jq replaces \(...) only: $nginx_says and its like are nginx's variables, from the templates.
+#
+# What an Ingress asks for beyond hosts, paths and Services is not here. The words that the includes of lib/render and
+# with_features name take what this program has, and give it back with more: with more lines, or with text for
+# nginx.conf in fields that this program only writes down (directives, head, lines, names, pass, tls).
 
 include "annotations/features"; # with_features
 include "annotations/feature-files";
-include "render/server-blocks"; # merged, blocks_against_redirects
-include "render/certificate-maps"; # certificate_maps, certificate_directives
-include "quoting"; # in_quotes, harmless, certificate_name
+include "render/server-blocks"; # merged, on_all_ports, against_redirects
+include "render/location-blocks"; # redirected, by_protocol, for_clients
+include "render/certificate-maps"; # with_certificates
+include "quoting"; # in_quotes, harmless, as_expression
 
 # input: an upstream / output: its block
 #
@@ -25,97 +27,47 @@ def upstream_block:
   "  upstream \(.name | in_quotes) {",
   (.endpoints[] | "    server \(in_quotes) max_fails=0;"),
   .lines[]?,
-  "    keepalive 64;",
-  "    keepalive_timeout 4s;",
-  "  }",
-  "";
+  "    keepalive 64;", "    keepalive_timeout 4s;", "  }", "";
 
-# input: a location with an upstream / output: the name for which its pods have a certificate; as a rule, the Service's
-def service_name:
-  .tls_target // (.tls_name | values | in_quotes) // (.upstream | certificate_name);
-
-# input:  a location with an upstream
-# output: the directives that pass a request on, by the protocol that the pods speak
-def pass_on:
-  .upstream as $name | (.target // ($name | harmless)) as $to # .target: a variable that has the name
-  | if .protocol == "HTTPS" then "proxy_ssl_name \(service_name); proxy_pass \"https://\($to)\";"
-    elif .protocol == "AUTO_HTTP" then "proxy_ssl_name \(service_name); proxy_pass \"$scheme://\($to)$of_scheme\";"
-    elif .protocol == "GRPC" then "grpc_pass \"grpc://\($to)\";"
-    elif .protocol == "GRPCS" then "grpc_ssl_name \(service_name); grpc_pass \"grpcs://\($to)\";"
-    else "proxy_pass \"http://\($to)\";"
-    end;
-
-# input:  a location that nginx itself answers
-# output: what it says. Why a path is closed is for its owner, in the Ingress's Events and the log: an annotation may
-#         hold what not everybody should read, such as a password.
-def message_for_clients:
-  if .reason == "ProtectionNotAvailable" then
-    "\(if .status == 500 then "500 Internal Server Error" else "503 Service Temporarily Unavailable" end): \(.message | split(": ")[0]) (its Events say why)"
-  else .message end;
-
-# input: such a location / output: message_for_clients as a sentence, for a quoted nginx string
-def sentence: "\(message_for_clients | split("\"") | join("'")): path \(.path) of Ingress \(.ingress)." | harmless;
+# input: a location that nginx itself answers / output: what it says, for a quoted string
+def sentence: "\(.message | split("\"") | join("'")): path \(.path) of Ingress \(.ingress)." | harmless;
 
 # input: a location / output: the directives that answer
 def answer:
-  if .ingress then "set $ingress \(.ingress | in_quotes); " else "" end
-  + (.directives // "")
-  + if .redirect then "if ($client_scheme = http) { return 308 https://$host$moved_uri; } " else "" end
-  + if .upstream then (.rewrite // "") + pass_on
+  (if .ingress then "set $ingress \(.ingress | in_quotes); " else "" end) + (.directives // "")
+  + if .upstream then .pass // "proxy_pass \"http://\(.upstream | harmless)\";"
     elif .status then "return \(.status) \"\(sentence)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"
     end;
 
-# input: a location / output: its blocks; $exact is {"path": true} for the Exact paths of its server
+# input: a location / output: what its blocks begin with; $exact is {"path": true} for the Exact paths of its server
 #
 # Kubernetes compares path elements, nginx characters: "location /foo" would also be for /foobar. So Prefix /foo becomes
 # two: "= /foo" for itself, unless there is an Exact /foo, as nginx takes no second one; and "/foo/" for all below it.
-def location_blocks($exact):
-  "{ \(answer) }" as $block
-  | if .head then "    location \(.head) \($block)" # of a feature
-    elif .pathType == "Exact" then "    location = \(.path | in_quotes) \($block)"
-    elif .path == "/" then "    location / \($block)" # Prefix "/" and Default
-    else
-      (if $exact[.path] then empty else "    location = \(.path | in_quotes) \($block)" end),
-      "    location \(.path + "/" | in_quotes) \($block)"
-    end;
+def heads($exact):
+  if .head then .head
+  elif .pathType == "Exact" then "= \(.path | in_quotes)"
+  elif .path == "/" then .path # Prefix "/" and Default
+  else (if $exact[.path] then empty else "= \(.path | in_quotes)" end), (.path + "/" | in_quotes)
+  end;
 
 # input: a host / output: its name for nginx
 #
-# In an Ingress, "*" stands for one label, in nginx for any number: so it becomes a regular expression. So does each
-# name of a server that has $others: what nginx rejects may be its table of names (shut.jq).
-def server_name($others):
-  if . == "" then "_"
-  elif $others or startswith("*.") then "\"~^\(harmless | gsub("[.]"; "[.]") | sub("^[*]"; "[^.]+"))$\""
-  else in_quotes
-  end;
+# In an Ingress, "*" stands for one label, in nginx for any number: so it becomes a regular expression.
+def server_name:
+  if . == "" then "_" elif startswith("*.") then as_expression else in_quotes end;
 
-# input: a server / output: its block; $tls are the directives for TLS
-#
-# Only the default server has the directives for TLS: nginx uses those at each handshake, and others would only take
-# memory.
-def server_block($tls):
-  ((if $ENV.PROXY_PROTOCOL == "on" then " proxy_protocol" else "" end) + (if .host == "" then " default_server" else "" end)) as $listen_options
-  | (.locations | map(select(.pathType == "Exact") | {(.path): true}) | add // {}) as $exact
+# input: a server / output: its block
+def server_block:
+  (.locations | map(select(.pathType == "Exact") | {(.path): true}) | add // {}) as $exact
   | "  server {",
-    "    listen \($ENV.HTTP_PORT)\($listen_options);",
-    "    listen \($ENV.HTTPS_PORT) ssl\($listen_options);",
-    "    listen [::]:\($ENV.HTTP_PORT)\($listen_options);",
-    "    listen [::]:\($ENV.HTTPS_PORT) ssl\($listen_options);",
-    "    server_name \(.others as $others | [(.hosts // [.host])[], $others[]?] | map(server_name($others)) | join("\n      "));",
-    (if .host == "" then $tls[] else empty end),
+    ("    listen \($ENV.HTTP_PORT)\(if .host == "" then " default_server" else "" end);" | on_all_ports),
+    "    server_name \(.names // (.host | server_name));",
+    .tls[]?,
     "    if ($nginx_says) { return 400 $nginx_says; }",
     .lines[]?,
-    (.locations[] | location_blocks($exact)),
-    (.locations | blocks_against_redirects($exact; answer)), # nginx would redirect /foo to an Exact /foo/
-    "  }",
-    "";
+    (.locations[] | "    location \(heads($exact)) { \(redirected | by_protocol | for_clients | answer) }"),
+    "  }", "";
 
-input # and not `.`: no input at all must be an error
-| with_features
-| (.certificates // []) as $certificates
-| [$certificates | certificate_directives("")] as $tls
-| (.upstreams[]? | upstream_block),
-  .lines[]?,
-  (.defaultCertificate // "default.pem" | . as $default | $certificates | certificate_maps($default)),
-  (.servers // [] | merged[] | server_block($tls))
+(input | with_features | with_certificates | merged) as $model # input and not `.`: no input at all must be an error
+| ($model.upstreams[]? | upstream_block), $model.lines[]?, ($model.servers[]? | against_redirects | server_block)

@@ -60,9 +60,9 @@ refute_contains() { # TEXT PART
   }
 }
 
-# Prints the code blocks of the README, and of the page about installing, that are marked with KIND.
+# Prints the code blocks of the README, and of the pages about the programs and installing, that are marked with KIND.
 readme_commands() { # KIND
-  awk -v start="\`\`\`bash $1" '$0 == start { inside = 1; next } /^```/ { inside = 0 } inside' "$BATS_TEST_DIRNAME"/../../{,manifests/}README.md
+  awk -v start="\`\`\`bash $1" '$0 == start { inside = 1; next } /^```/ { inside = 0 } inside' "$BATS_TEST_DIRNAME"/../../{,bin/,manifests/}README.md
 }
 
 # Sets each NAME to a TCP port that nothing listens on, below those that the kernel gives to outgoing
@@ -129,3 +129,7 @@ make_revocations() { # FILE AUTHORITY UNTIL CERTIFICATE...
   done >"$1.index"
   openssl ca -gencrl -config "$1.conf" -cert "$2.crt" -keyfile "$2.key" -crl_lastupdate 20260101000000Z -crl_nextupdate "$3" -out "$1" 2>/dev/null
 }
+
+# What is read first, the mechanism.
+level_1=(bin/{loop,fetch,route,render,apply} bin/lib/fetch/{whole.bash,items.jq,services.jq,endpointslices.jq,ingresses.jq}
+  bin/lib/route/route.jq templates/nginx.jq templates/nginx.conf.template)

@@ -14,13 +14,13 @@ def host_expression: "([*][.])?[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-
 # input: any value / output: whether it is a host of an Ingress rule
 def is_host: type == "string" and length <= 253 and test("\\A\(host_expression)\\z");
 
-# input: [value] / output: those that are hosts
+# input: [value] / output: those that are hosts of Ingress rules, or "", as of a rule for any host
 #
 # jq compiles an expression at each test, which takes longer than the test: so first all together, one on each line.
 def only_hosts:
-  if . == [] or all(.[]; type == "string" and length <= 253 and (contains("\n") | not))
-    and (join("\n") | test("\\A(?>\(host_expression)\n)*\(host_expression)\\z")) then .
-  else map(select(is_host))
+  if all(.[]; type == "string" and length <= 253 and (contains("\n") | not))
+    and (join("\n") | test("\\A(?>(\(host_expression))?\n)*(\(host_expression))?\\z")) then .
+  else map(select(. == "" or is_host))
   end;
 
 # input: a host / output: the name with a wildcard that is for it: "a.b.c" => "*.b.c" (RFC 6125, section 6.4.3)
@@ -38,6 +38,17 @@ def path_refusal:
   elif test("\\A(/(?!/|[.]{1,2}(/|\\z))[A-Za-z0-9._~!&()*+,=:@-]*)+\\z") then null
   elif test("\\A/[A-Za-z0-9._~!&()*+,=:@/-]*\\z") then "has //, /./ or /../ in it"
   else "holds something that is not served; allowed: letters, digits and -._~!&()*+,=:@/"
+  end;
+
+# input: a path that is refused, or a regular expression / output: the path, if it means itself and nothing else; or the
+# folder with all that it could mean: "/a;b" => "/a;b", "/a/b%20c" => "/a/", "/a/b+/c" => "/a/", "/a/(b|c)" => "/"
+def certain($expression):
+  if length > 1024 then "/"
+  elif ($expression | not) and test("\\A(/(?!/|[.]{1,2}(/|\\z))[!-$&-.0-~]*)+\\z") then rtrimstr("/")
+  elif test("[|]|[.][.]|%2e"; "i") then "/" # alternatives, and what leads up again
+  else
+    "[A-Za-z0-9_~!&,=:@\(if $expression then "" else ".()*+" end)-]+" as $element
+    | [capture("\\A\\^?(?<folder>/(?![?*{])(\($element)/(?![?*{]))*)").folder][0] // "/"
   end;
 
 # input: a claim / output: whether its path is where an authority asks, before it gives the host a certificate, whether

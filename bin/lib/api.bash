@@ -5,7 +5,14 @@
 # What is understood of HTTP: a status line, headers, and a body that ends with the connection
 # (RFC 1945, HTTP/1.0).
 #
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # for those who source this
+
+# In a summary of Ingresses: what has the name of a Secret, and what that of a ConfigMap. (The rows of
+# annotations.json say it, too, but bash reads them too slowly; annotations.bats compares both.)
+names_secret='"(secretName|auth-secret|auth-tls-secret|proxy-ssl-secret)":"'
+names_config_map='"(auth-proxy-set-headers|custom-headers)":"'
+is_timed='' is_all='' begun='' body='' status_line='' answer='' reader=''
+use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' kubectl='' kubectl_says='' prefix=''
 
 # --- what is asked for
 
@@ -191,11 +198,3 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
   esac
   echo "${cause:-the read ended with status $1}"
 }
-
-# In a summary of Ingresses: what has the name of a Secret, and what that of a ConfigMap.
-# shellcheck disable=SC2034 # for those who source this
-names_secret='"(secretName|auth-secret|auth-tls-secret|proxy-ssl-secret)":"'
-# shellcheck disable=SC2034 # the same
-names_config_map='"(custom-headers|auth-proxy-set-headers)":"'
-is_timed='' is_all='' begun='' body='' status_line='' answer='' reader=''
-use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' kubectl='' kubectl_says='' prefix=''

@@ -32,7 +32,7 @@ cmd() { # COMMAND...
   if [[ -z ${TRACE-} ]]; then "$@"; else trace "$@"; fi
 }
 
-# (COMMAND may see these variables, so they have names that it does not use. Where jq looks for its programs is left out.)
+# (COMMAND sees these variables, so they have names that it does not use. Where jq looks for its programs is left out.)
 trace() { # COMMAND...
   local trace_began=${EPOCHREALTIME/./} trace_status trace_text=${*//$'\n'/ }
   "$@"

@@ -10,6 +10,9 @@ def harmless:
 # input: text / output: a quoted nginx string
 def in_quotes: "\"\(harmless)\"";
 
+# input: a host / output: a quoted expression of nginx for it: "*.a.example" => "~^[^.]+[.]a[.]example$"
+def as_expression: "\"~^\(harmless | gsub("[.]"; "[.]") | sub("^[*]"; "[^.]+"))$\"";
+
 # input: the name of an upstream, SERVICE.NAMESPACE.PORT... / output: for which name its pods have a certificate
 def certificate_name: split(".")[:2] | join(".") + ".svc" | in_quotes;
 

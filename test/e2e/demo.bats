@@ -34,6 +34,7 @@ teardown() { common_teardown; }
   run timeout 100 bash -euo pipefail "$BATS_TEST_TMPDIR/commands"
   echo "$output"
   assert_equal 0 "$status"
+  assert_contains "$output" '[#] ' # TRACE=1
   assert_equal 2 "$(grep -c '^bash_ingress_polls_total' <<<"$output")"
   assert_contains "$output" 'nginx ended; starting it again'
   assert_contains "$output" 'Secret demo/mine does not exist: its hosts have the default certificate'

@@ -40,6 +40,13 @@ PAYLOADS
   assert_json '[.servers[] | select(.host == "plain.example").locations[].status] | unique' '[null]' <"$dir/model.json"
 }
 
+@test "what is looked for in a summary of Ingresses are the annotations that name a Secret or a ConfigMap" {
+  # shellcheck disable=SC2154 # fetch sets these
+  assert_equal "$(jq -r '[to_entries[] | select(.value.names)] | group_by(.value.names) | map(map(.key) | sort | join("|")) as [$config_maps, $secrets]
+    | "\"(secretName|\($secrets))\":\" \"(\($config_maps))\":\""' "$bin/lib/annotations/annotations.json")" \
+    "$(source "$bin/fetch" && echo "$names_secret $names_config_map")"
+}
+
 @test "a value that no annotation takes closes the Ingress if it protects or redirects, and is a problem else" {
   route_values typed <<<'"no value at all: {;}\"\u0007"'
   jq -r 'to_entries[] | select(.value.type and .value.alias == null) | "\(.key) \(.value.if_wrong // .value.class)"' "$bin/lib/annotations/annotations.json" >"$dir/rows"
@@ -80,6 +87,19 @@ PAYLOADS
   choose_features <"$dir/snapshot"
   assert_contains "$(<"$features_in_use/annotations/features.jq")" 'access::'
   cmp <("$bin/route" <"$dir/snapshot") <(features_in_use='' "$bin/route" <"$dir/snapshot")
+}
+
+@test "the table of the features has a row for each file, with its hooks, and the program of all is made of it" {
+  cd "$bin/lib/annotations"
+  assert_equal "$(jq -r '[.[] | .feature // if .directive then "directives" else empty end] | unique[]' annotations.json)" "$(jq -r 'keys[]' features.json)"
+  assert_equal "$(find features -name '*.jq' | sed -E 's|.*/(.*)[.]jq|\1|' | grep -xFf <(jq -r keys[] features.json) | sort)" "$(jq -r 'keys[]' features.json)"
+  assert_equal "$(grep -rE '^def (claims|upstreams|location|model)\b' features | sed -E 's/.*\/(.*)[.]jq:def ([a-z]+).*/\1 \2/' | sort)" \
+    "$(jq -r 'to_entries[] | .key + " " + (.value | del(.why) | keys[])' features.json | sort)"
+  assert_json '[.[] | to_entries[] | select(.key != "why") | .key |= sub("upstreams"; "claims")] | length == (unique | length)' true <features.json
+  source features.bash
+  write_features "$(<features.json)" "$dir"
+  cmp "$dir/features.jq" features.jq # `make update-golden` writes them
+  cmp "$dir/feature-files.jq" feature-files.jq
 }
 
 @test "while no pod is ready, no annotation keeps nginx from taking the configuration" {
@@ -127,7 +147,7 @@ assert_each() { # EXPECTED FILE CURL_FORMAT http|https PATH [CURL_OPTION...]
   wait_for 30 curl -s 127.77.0.2:8080/counts
   mkdir "$dir/templates"
   cp "$templates"/* "$dir/templates"
-  edit "$dir/templates/nginx.conf.template" 's|^  server_tokens off;|&\n  deny 127.0.0.9;|'
+  edit "$dir/templates/clients.conf.template" 's|^  server_tokens off;|&\n  deny 127.0.0.9;|'
   jq -r 'to_entries[] | select(.value.type and .value.alias == null).key' "$bin/lib/annotations/annotations.json" | diff - <(jq -r 'keys[]' "$BATS_TEST_DIRNAME/tables/examples.json")
   snapshot_of examples --slurpfile examples "$BATS_TEST_DIRNAME/tables/examples.json" | TEMPLATES_DIR=$dir/templates HSTS='max-age=5' serve_snapshot
   assert_equal '' "$(problems)"

@@ -35,7 +35,7 @@ fetch_all() {
 }
 
 later() {
-  edit "$STATE_DIR/keys/times" 's/^[0-9]*/0/' # as if all had been asked for long ago
+  sed -i 's/^[0-9]*/0/' "$STATE_DIR/keys/times" # as if all had been asked for long ago
 }
 
 # What is known of a ConfigMap: the end of its line in the snapshot.

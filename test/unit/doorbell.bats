@@ -156,7 +156,7 @@ assert_fails() { # MESSAGE_PART
   start_proxy
   read -r port prefix pid <"$STATE_DIR/run/proxy"
   echo "$port /another $pid" >"$STATE_DIR/run/proxy" # 404 for every path
-  cmp <("$bin/fetch" "$dir/known") "$fixtures/rules/snapshot"
+  cmp <("$bin/fetch" "$dir/known") <(golden_snapshot rules)
 }
 
 @test "when kubectl ends, the proxy says why, takes its file away and ends" {
@@ -185,7 +185,7 @@ assert_fails() { # MESSAGE_PART
   kill -STOP "$kubectl"
   "$bin/fetch" "$dir/known" >/dev/null || true # it kills it, and fails
   wait "$proxy" && false
-  cmp <(READ_SECONDS=30 "$bin/fetch" "$dir/known") "$fixtures/rules/snapshot" # by kubectls of its own
+  cmp <(READ_SECONDS=30 "$bin/fetch" "$dir/known") <(golden_snapshot rules) # by kubectls of its own
 }
 
 @test "a doorbell without a proxy says what to start, and rings once there is one" {

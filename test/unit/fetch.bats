@@ -13,7 +13,7 @@ assert_fails() { # MESSAGE_PART [FOLDER]
 @test "fetch prints a line for each object that can decide something, and a last one" {
   start_api rules
   "$bin/fetch" >"$dir/snapshot"
-  cmp "$dir/snapshot" "$fixtures/rules/snapshot"
+  cmp "$dir/snapshot" <(golden_snapshot rules)
   tail -n 1 "$dir/snapshot" | assert_json . '{"whole":true}'
 }
 
@@ -22,7 +22,7 @@ assert_fails() { # MESSAGE_PART [FOLDER]
       managedFields: [{manager: "a]},\"spec\":", fieldsV1: {"f:spec": {}}}]} | .status = {loadBalancer: {ingress: [{ip: "192.0.2.9"}]}})
     | .endpointSlices.items[].endpoints[] |= . + {nodeName: "n", zone: "z", hints: {}}'
   be_the_proxy
-  cmp <("$bin/fetch" "$dir/known") "$fixtures/rules/snapshot"
+  cmp <("$bin/fetch" "$dir/known") <(golden_snapshot rules)
 }
 
 # How often jq was started since the last call.
@@ -264,7 +264,7 @@ nobody_digests() {
   mv "$api/new" "$api/services"
   be_the_proxy
   "$bin/fetch" "$dir/known" >"$dir/snapshot"
-  cmp <(grep -v '"problem"' "$dir/snapshot") "$fixtures/rules/snapshot"
+  cmp <(grep -v '"problem"' "$dir/snapshot") <(golden_snapshot rules)
   grep '"problem"' "$dir/snapshot" | assert_json .problem.message '"Service shop/deep is left out: it is nested too deeply to be read"'
   "$bin/route" <"$dir/snapshot" | assert_json '[.problems[] | select(.reason == "ObjectUnreadable")] | length' 1
 }
@@ -274,7 +274,7 @@ nobody_digests() {
     | .ingresses.items += [.ingresses.items[0] | .metadata.name = "odd" | .spec = 7]'
   be_the_proxy
   "$bin/fetch" "$dir/known" >"$dir/snapshot"
-  cmp <(grep -v '"problem":' "$dir/snapshot") "$fixtures/rules/snapshot"
+  cmp <(grep -v '"problem":' "$dir/snapshot") <(golden_snapshot rules)
   assert_equal 3 "$(grep -c '"problem":.* is left out: a field has the wrong type' "$dir/snapshot")"
 }
 
@@ -283,7 +283,7 @@ nobody_digests() {
   start_api rules '(.ingresses, .services, .endpointSlices).items[0].metadata |= (.annotations = {"a": $border, ($border): "b"} | .labels += {"c": $border}
     | .managedFields = [{manager: $border, fieldsV1: {($border): {}, "f:metadata": {}}}])' --arg border "$border"
   be_the_proxy
-  cmp <("$bin/fetch" "$dir/known") "$fixtures/rules/snapshot"
+  cmp <("$bin/fetch" "$dir/known") <(golden_snapshot rules)
 }
 
 @test "WATCH_NAMESPACE reads that namespace only" {

@@ -79,6 +79,12 @@ snapshot() { # FIXTURE [EDIT] [JQ_OPTION...]
   "$fixtures/snapshot" "${@:2}" <"$fixtures/$1/lists.json"
 }
 
+# Prints the snapshot that FIXTURE comes to with the settings of this test, which has other ports.
+golden_snapshot() { # FIXTURE
+  (source "$bin/settings" && routing_settings)
+  tail -n +2 "$fixtures/$1/snapshot"
+}
+
 model() { # FIXTURE [EDIT]
   snapshot "$@" | "$bin/route"
 }

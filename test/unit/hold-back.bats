@@ -6,7 +6,8 @@ load helpers
 setup() {
   common_setup
   mkdir -p "$STATE_DIR/live"
-  cat >"$dir/now" <<'SNAPSHOT'
+  (source "$bin/settings" && routing_settings) >"$dir/now"
+  cat >>"$dir/now" <<'SNAPSHOT'
 {"service":"noisy/moves","ports":{"numbers":{"80":{"port":80,"name":""}},"names":{}}}
 {"service":"noisy/unused","ports":{"numbers":{"80":{"port":80,"name":""}},"names":{}}}
 {"service":"quiet/stays","ports":{"numbers":{"80":{"port":80,"name":""}},"names":{}}}
@@ -179,7 +180,7 @@ EDITS
 
 # When nobody has to wait any more, and when nobody owes anything any more.
 times() {
-  jq -r -L "$bin/lib" 'include "loop/accounts"; times' "$dir/accounts"
+  jq -r -L "$bin/lib" 'include "loop/hold-back"; times' "$dir/accounts"
 }
 
 @test "the accounts tell until when somebody may have to wait, and until when somebody owes something" {

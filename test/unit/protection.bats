@@ -237,7 +237,7 @@ ROWS
 @test "what the http block says of addresses stays in force beside the list of a location" {
   mkdir "$dir/templates"
   cp "$templates"/* "$dir/templates"
-  edit "$dir/templates/nginx.conf.template" 's|^  server_tokens off;|&\n  deny 127.0.0.9;|'
+  edit "$dir/templates/clients.conf.template" 's|^  server_tokens off;|&\n  deny 127.0.0.9;|'
   export TEMPLATES_DIR=$dir/templates
   assert_clients <<'ROWS'
     whitelist-source-range=127.0.0.0/8    127.0.0.9   403

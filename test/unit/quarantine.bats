@@ -52,7 +52,7 @@ NGINX
 }
 
 @test "quarantine blames no Ingress when nginx rejects what the templates or the settings say" {
-  edit "$dir/templates/nginx.conf.template" 's/^  server_tokens off/  nonsense on/'
+  edit "$dir/templates/clients.conf.template" 's/^  server_tokens off/  nonsense on/'
   run "$bin/quarantine" < <(snapshot rules)
   assert_equal 1 "$status"
   assert_contains "$output" 'nginx rejects even a configuration without Ingresses'

@@ -205,7 +205,7 @@ ROWS
   cp "$api/secret-demo-opaque" "$dir/whole"
   for answer in '' '<html>' "$(jq -c '.kind = "List"' "$dir/whole")" "$(jq -c '.metadata.name = "other"' "$dir/whole")" "$(head -c 300 "$dir/whole")"; do
     echo "$answer" >"$api/secret-demo-opaque"
-    edit "$STATE_DIR/keys/times" 's/^[0-9]*/0/' # as if it had been asked long ago
+    sed -i 's/^[0-9]*/0/' "$STATE_DIR/keys/times" # as if it had been asked long ago
     run --separate-stderr fetch_all "$dir/known"
     assert_equal 1 "$status"
     assert_equal '' "$output"

@@ -19,14 +19,20 @@
 #   directive, grpc, unit   the directive of nginx that it is, that for gRPC, and what follows the value (directives.jq)
 #   words, if               each word of the text is an argument of the directive; the only value that is written
 #   feature    the file in features/ that gives it, where it is more than a directive. (Without both, it is in the
-#              digest: ingresses.jq)
+#              summary: ingress.jq)
 #   with       another one that has to be loaded, too
 #   where      it says for which requests the Ingress is, so it counts in a closed one, too: nobody else must get them.
 #              (A closed canary gets none.)
+#   names, uses             what its value names, a Secret or a ConfigMap, and what for (named.jq); `use` is the annotation
+#              that says for what, if it is there
+#   locations, paths        what it costs nginx (limits.jq): so many locations more in each host, one more for each match
+#              of `locations_for`; and each path counts as so many more
+#   once, characters        what it adds to nginx.conf: nothing for each path; so many characters more for each element
 #   instead    of one that is not supported: what does the same
 #   about      what it does, in a sentence
 #
-# It is data and not a program, because jq reads data much faster. (jq 1.6 wants `import` after `include`.)
+# It is data and not a program, because jq reads data much faster. (jq 1.6 wants `import` after `include`; and it knows
+# a plain $table only in the first file that imports it, so all say $table::table.)
 include "allow";
 include "networks";
 import "annotations" as $table;
@@ -39,7 +45,7 @@ def prefixes: "bash-ingress.local/", "nginx.ingress.kubernetes.io/";
 # A name that is not documented may be a typo: "whitelist-source-ranges" asks for protection all the same.
 def row:
   . as $name | ascii_downcase
-  | $table[0][.] as $row
+  | $table::table[0][.] as $row
   | if $row == null then
       {class: (if test("auth|allow|deny|white|black|limit|tls|secur|secret|waf|snippet|modsec|owasp") then "switch"
                else "convenience"
@@ -130,7 +136,7 @@ def asks_for_protection:
 def understood:
   .name as $name
   | .key = (.row.alias // $name)
-  | .row += if .row.alias then $table[0][.key] else {} end
+  | .row += if .row.alias then $table::table[0][.key] else {} end
   | if .row.type == null then
       if asks_for_protection then
         .wrong = "\($name | quoted) is not supported\(.row.instead // "" | if . == "" then . else ": " + . end)"
@@ -232,44 +238,5 @@ def asked($policy; $defaults):
         }
     end;
 
-# --- what the digest itself gives
-
-# input: what `asked` says / output: the protocol that the pods speak, HTTPS, AUTO_HTTP, GRPC or GRPCS; null for HTTP
-def backend_protocol:
-  .set["backend-protocol"] // "" | ascii_upcase
-  | if IN("HTTPS", "AUTO_HTTP", "GRPC", "GRPCS") then . else null end;
-
-# input: what `asked` says / output: whether the Ingress's paths are regular expressions, as ingress-nginx has it
-def asks_for_expressions: .set["use-regex"] or .set["rewrite-target"] != null;
-
-# input:  an Ingress
-# output: {host: true, ...}: the hosts of which HTTP clients are sent to HTTPS; "*" for all; and "" for those that
-#         another Ingress of the namespace may have in its spec.tls, which route knows
-#
-# force-ssl-redirect says so for all; ssl-redirect for those of an Ingress with spec.tls, whichever hosts that names.
-def redirected_hosts($set; $default):
-  $set["ssl-redirect"] as $wanted
-  | if $set["force-ssl-redirect"] then {"*": true}
-    elif $wanted or ($wanted == null and $default == "on") then
-      if [.spec.tls[]?] != [] then {"*": true} else {"": "with TLS"} end
-    else {}
-    end;
-
-# input: a host / output: {redirect: true} if it is one of those that redirected_hosts names, {redirect: "with TLS"} if
-# another Ingress may say so, or {}
-def redirection($redirected):
-  if $redirected == {} then {}
-  else {redirect: ($redirected["*"] // $redirected[.] // $redirected[as_wildcard] // $redirected[""])}
-  end;
-
-# input:  an Ingress
-# output: [namespace, ...] that may have rules for its hosts, "*" for all; null if it does not say (ownership.jq)
-def shared_with:
-  .metadata.annotations[sharing]
-  | if type == "string" then [split(",")[:100][] | .[:300] | gsub("\\s+"; "")] else null end;
-
-# input: an Ingress / output: a problem if it shares with what is no namespace
-def sharing_problems:
-  shared_with // [] | map(select(. != "*" and (is_name | not)))[:1][]
-  | {reason: "AnnotationRefused",
-     message: "the annotation \(sharing) has \(quoted); allowed: names of namespaces with commas between, or *"};
+# input: what `asked` says / output: whether the Ingress protects its paths
+def protects: (.protections // []) != [] or .closed != null;

@@ -1,5 +1,5 @@
-# The files of the features, and what they include. It has no function: it is only for jq 1.8.2, which crashes unless
-# the files that another one includes are loaded before that one, and it loads what is included last first.
+# Written by write_features (features.bash) from features.json; features-program.jq says what hooks are.
+include "annotations/hooks";
 import "annotations/features/access" as access;
 import "annotations/features/affinity" as affinity;
 import "annotations/features/balancing" as balancing;
@@ -21,12 +21,16 @@ import "annotations/features/rates" as rates;
 import "annotations/features/redirects" as redirects;
 import "annotations/features/rewrite" as rewrite;
 import "annotations/features/satisfy" as satisfy;
-include "annotations/claims";
 include "secrets/named";
+include "annotations/features/external-auth/questions";
+include "annotations/features/external-auth/targets";
+include "annotations/features/external-auth/kept-answers";
+include "annotations/features/external-auth/pod-headers";
+include "annotations/features/external-auth/sign-in";
 include "annotations/header-values";
-include "annotations/network-lists";
-include "networks";
-include "annotations/expressions";
+include "render/certificate-maps";
 include "quoting";
-include "annotations/service-urls";
+include "annotations/claims";
+include "annotations/expressions";
+include "route/ownership";
 include "allow";

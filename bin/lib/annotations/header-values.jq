@@ -1,5 +1,9 @@
-# How the value of a header from a ConfigMap is written into nginx.conf (config-maps.jq says which are let in).
+# Headers: which of them others say, and how the value of one from a ConfigMap (config-maps.jq) is written for nginx.
 include "quoting";
+import "annotations/features/dropped-headers" as $dropped;
+
+# output: the names of headers that clients must not say: they could be anybody
+def dropped_headers: $dropped[0][];
 
 # input:  the name of a header, in small letters
 # output: whether other proxies tell it the authentication service. Clients must not say it, but a ConfigMap may.
@@ -14,9 +18,7 @@ def parts: match("\\$(?:\\{[a-z_]+\\}|[a-z_]*)|[\"\\\\]|[^$\"\\\\]+"; "g").strin
 
 # input: such a part / output: the variable of nginx.conf that it means; nothing if none
 def variable($use):
-  if $use == "question-headers" then gsub("[{}]"; "") as $name | question_variables[$name] | values
-  else empty
-  end;
+  select($use == "question-headers") | gsub("[{}]"; "") as $name | question_variables[$name] | values;
 
 # input:  the value of a header
 # output: a quoted nginx string, in which $dollar is a "$" (nginx knows no other way to write it)

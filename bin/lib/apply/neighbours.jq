@@ -3,11 +3,8 @@
 # input:  a routing model
 # args:   $accounts: what hold-back.jq prints of the namespaces that owe something; $now: the time, as there
 # output: their addresses and ports in the form of /proc/net/tcp and tcp6; nothing if nobody causes so many reloads
-#
-# Those that are held back cause reloads all the time. While none is, it is the one that owes most, if it owes five
-# changes or more.
-# (The order of the includes is for jq 1.8.2: see "jq in short" in bin/README.md.)
-include "loop/accounts"; # cost
+
+include "loop/hold-back"; # restless
 include "networks"; # groups, to_hex
 include "allow";
 
@@ -25,11 +22,7 @@ def as_kernel_says:
   | (if startswith("[") then [.[1:-1] | groups[] | hex(4)] else [split(".")[] | tonumber | hex(2)] end | add) as $address
   | "\($address | words):\($port)";
 
-($accounts[0] // {} | to_entries) as $accounts
-| ($accounts | map(select(.value.held).key)) as $held
-| (if $held != [] then $held
-   else [$accounts | max_by(.value.paid) | select(.value.paid? and .value.paid - $now >= 5 * cost).key]
-   end) as $restless
+($accounts[0] // {} | restless($now)) as $restless
 | select($restless != [])
 | .upstreams[]? | select(.service | split("/")[0] | IN($restless[]) | not)
 | .endpoints[] | as_kernel_says

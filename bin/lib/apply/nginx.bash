@@ -51,7 +51,8 @@ nginx_runs() {
   [[ -s $STATE_DIR/run/nginx.pid ]] && read -r master <"$STATE_DIR/run/nginx.pid" && kill -0 "$master" 2>/dev/null
 }
 
-# Runs nginx's test within bounds, since tenants wrote what it reads. Sets said to what it says, and deadline for may_still_load. (A configuration for 5,000 hosts takes nginx 1.22 and 1.30 0.6 s, and 400 MiB of address space.)
+# Runs nginx's test within bounds, since tenants wrote what it reads. Sets said to what it says, and deadline for
+# may_still_load. (A configuration for 5,000 hosts takes nginx 1.22 and 1.30 0.6 s, and 400 MiB of address space.)
 within_bounds() { # COMMAND...
   local now began output late='' status=0
   take_time

@@ -1,6 +1,10 @@
 # lists - which lists decide the routing, what summarises them, and where a fetch leaves them for the next
 #
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # for those who source this
+
+declare -A lists=() kinds=() programs=() # of each list, by its name: its path, the kind of its items, what summarises it
+declare -A state=()                      # and in this pass: "same" or "new"
+in_order=() empty_lists=() arguments=() summaries=() folder=''
 
 # A row for each list. Who asks for which host and path (claims) is in the Ingresses only; another source of claims is
 # another row.
@@ -86,7 +90,4 @@ keep() { # NAME
   (cd "$folder/new" && exec mv -t ../last "${files[@]}")
 }
 
-# shellcheck disable=SC2034 # for those who source this
-declare -A lists=() kinds=() programs=() state=()
-in_order=() empty_lists=() arguments=() summaries=() folder=''
 define_lists

@@ -19,11 +19,6 @@ hold_back_the_restless() {
   is_new snapshot || exit 0
 }
 
-# Those of a pass that failed.
-forget_undecided_accounts() {
-  [[ ! -e $next/accounts.new ]] || rm "$next/accounts.new"
-}
-
 # While somebody owes too much, something may wait: it goes live after 5 s, however rare the passes are.
 keep_accounts() {
   [[ ! -e $next/accounts.new ]] || take_accounts
@@ -38,16 +33,16 @@ take_accounts() {
   ln -f "$live/snapshot" "$next/charged" || rm -f "$next/charged" # the disk is full: the next change is free
 }
 
-# Sets restless_until and owed_until (see lib/loop/accounts.jq).
+# Sets restless_until and owed_until (see hold-back.jq).
 read_accounts() {
   restless_until=0 owed_until=0
   [[ -s $next/accounts ]] || return 0
-  read -r restless_until owed_until < <(run_jq -r 'include "loop/accounts"; times' "$next/accounts") ||
+  read -r restless_until owed_until < <(run_jq -r 'include "loop/hold-back"; times' "$next/accounts") ||
     restless_until=0 owed_until=0 # jq has said why
 }
 
-# reloads_paid is when all reloads are paid. Nobody asks who causes them before 10 are unpaid: for an ordinary cluster
-# this costs nothing. And nobody waits for the question: it is asked when the change is live.
+# reloads_paid is when all reloads are paid. Nobody asks which namespace causes them before 10 are unpaid: for an
+# ordinary cluster this costs nothing. And nobody waits for the question: it is asked when the change is live.
 count_reload() {
   reloads=$((reloads + 1))
   reloads_paid=$(((reloads_paid > now ? reloads_paid : now) + reload_cost))

@@ -28,7 +28,10 @@ before_route() {
 }
 
 after_pass() {
-  [[ $status != 10 ]] || retry_without_rejected # 10: nginx rejects the configuration
+  if [[ $status == 10 ]]; then # nginx rejects the configuration
+    failed_reloads=$((failed_reloads + 1))
+    try go_live_without_rejected
+  fi
   if [[ $status == 0 ]]; then tell_success; else tell_failure; fi
   stay_in_step
   prune_keys
@@ -120,22 +123,15 @@ begin_pass() {
   take_time
   pass_began=$now passes=$((passes + 1))
   take_late_summaries "$next/lists"
-  forget_undecided_accounts
+  [[ ! -e $next/accounts.new ]] || rm "$next/accounts.new" # of a pass that failed
   end_quarantine
 }
 
 # --- quarantine
 
-# If nginx rejects the configuration (status 10 of apply): once more without the Ingresses
-# that are the reason. Each is left out until its line of the snapshot changes; and at the first change
-# after a minute all are given another chance: another object may have mended them.
-retry_without_rejected() {
-  failed_reloads=$((failed_reloads + 1))
-  try go_live_without_rejected
-}
-
-# What was searched is what goes live, not a newer snapshot: who changes a guilty Ingress all the time would bring a new
-# fault with each.
+# Once more, without the Ingresses that nginx rejects. Each is left out until its line of the snapshot changes; and at
+# the first change after a minute all are given another chance: another object may have mended them. What was searched
+# is what goes live, not a newer snapshot: an Ingress that changes all the time could bring a new fault with each.
 go_live_without_rejected() {
   echo quarantine >"$next/step"
   "$bin/quarantine" "$next/quarantine" <"$next/snapshot" >"$next/quarantine.new"
@@ -208,7 +204,7 @@ prune_keys() {
   local edition=''
   { read -r edition <"$STATE_DIR/keys/edition"; } 2>/dev/null || true # nobody has looked for Secrets yet
   [[ $edition == "$pruned" ]] || pruned=$edition prune_at=${prune_at:-$((now + 2))}
-  [[ -n $prune_at ]] && ((now >= prune_at && failed_in_a_row == 0)) || return 0  # what was read last may not be live yet
+  [[ -n $prune_at ]] && ((now >= prune_at && failed_in_a_row == 0)) || return 0  # what was read may not be live yet
   ! compgen -G "$STATE_DIR/keys/*-*" >/dev/null || "$bin/prune-keys" || return 0 # and again in the next pass
   prune_at=''
   [[ ! -s $STATE_DIR/keys/unused ]] || prune_at=$(($(uptime) + CLIENT_HEADER_TIMEOUT))

@@ -1,6 +1,6 @@
 # prepared - jq for the loop, started before there is anything to do
 #
-# jq takes some 20 ms to read the programs of the Ingresses' digest, and again those of route: beside few Ingresses,
+# jq takes some 20 ms to read the programs of the Ingresses' summary, and again those of route: beside few Ingresses,
 # most of what these steps take. So when a pass has used one, the loop starts it again, for the next change. It waits at
 # once: jq opens its input, here a FIFO, when it has read its programs.
 #

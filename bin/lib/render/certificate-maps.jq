@@ -32,3 +32,12 @@ def certificate_directives($mark):
   numbers as $number
   | "    ssl_certificate \($ENV.STATE_DIR)/keys/\($mark)$certificate_\($number);",
     "    ssl_certificate_key \($ENV.STATE_DIR)/keys/$certificate_\($number);";
+
+# input: model / output: the same with the maps, and with the directives in the default server, .tls
+#
+# nginx uses those of the default server at each handshake: in others they would only take memory.
+def with_certificates:
+  (.certificates // []) as $certificates
+  | (.defaultCertificate // "default.pem") as $default
+  | .lines += [$certificates | certificate_maps($default)]
+  | (.servers[]? | select(.host == "") | .tls) = [$certificates | certificate_directives("")];

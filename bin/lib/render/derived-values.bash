@@ -1,15 +1,27 @@
-# derived-values - what the templates need beside the settings, worked out of them
+# derived-values - what the frame is made of beside nginx.conf.template and the settings: fragments, and values that
+# are worked out of the settings
 #
-# shellcheck shell=bash disable=SC2016,SC2034 # the dollar signs are nginx's, and envsubst uses the variables
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154 # the dollar signs are nginx's; names are of settings, or for envsubst
 
-derived_names=(ACCESS_LOG_TARGET REAL_IP BELIEVED PROXY_HEADERS)
+# Puts each other template in the place of its name, on a line of its own. MODULES (for load_module) and STREAM (for
+# what is not HTTP) are holes as ROUTES is, for what the cluster decides; nothing does so far, so their lines go. (sed
+# takes the rest of the line after "r" as the file's name, so the } needs an -e of its own.)
+with_fragments() { # <TEMPLATE
+  local template edits=(-e '/^@MODULES@$/d; /^@STREAM@$/d')
+  for template in "$TEMPLATES_DIR"/*.conf.template; do
+    edits+=(-e "/^@${template##*/}@/ { r $template" -e 'd }')
+  done
+  sed "${edits[@]}"
+}
 
-# Sets and exports each of them, for envsubst.
+# Sets and exports the values, and sets template_names: all that templates can use, as envsubst takes it.
 #
 # Writing each line of the log as it comes would halve the number of requests that can
 # be served. A pipe takes 4k in one piece, so that the workers' lines do not mix.
 derive_values() {
-  export "${derived_names[@]}"
+  local names=(ACCESS_LOG_TARGET REAL_IP BELIEVED PROXY_HEADERS)
+  export "${names[@]}"
+  printf -v template_names '${%s} ' "${names[@]}" "${setting_names[@]}"
   ACCESS_LOG_TARGET="/dev/stdout $ACCESS_LOG buffer=4k flush=100ms"
   if [[ $ACCESS_LOG == off ]]; then ACCESS_LOG_TARGET=off; fi
   REAL_IP='' BELIEVED=''

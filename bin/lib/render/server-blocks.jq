@@ -1,34 +1,57 @@
-# What nginx needs besides servers for hosts and locations for paths: to save memory, and against redirects of its own.
-include "quoting"; # in_quotes
+# What servers need beyond a host, its locations and one port: to save memory, TLS and IPv6, and against redirects of
+# nginx's own.
+include "quoting"; # in_quotes, as_expression
 
-# input: [server] / output: the same with .hosts; those that differ in nothing but the host are one
+# input:  model
+# output: the same; servers that differ in nothing but the host are one. It has .names, as one that has .others does
 #
 # nginx needs some 40 KiB for a server, twice during a reload, and an Ingress may have a thousand hosts for one path.
+# Names of a server that has .others are expressions: what nginx rejects may be its table of names (shut.jq).
 def merged:
   def content:
     if .others or .host == "" or (.host | startswith("*.")) then .host
     else delpaths([["host"]]) | tojson
     end;
-  [ group_by(.locations[0].ingress)[]
-    # most Ingresses have one host
-    | if length == 1 then .[0] else group_by(content)[] | .[0] + {hosts: map(.host)} end ]
-  | sort_by((.others | not), .host);
+  def one: # input: [server] that differ in nothing else
+    .[0] + {names: (
+      if .[0].others then [.[].host, .[0].others[]] | map(if . == "" then "_" else as_expression end)
+      else map(.host | in_quotes)
+      end | join("\n      "))};
+  .servers |= (
+    [ . // [] | group_by(.locations[0].ingress)[]
+      | if length == 1 then . else group_by(content)[] end # most Ingresses have one host
+      | if length > 1 or .[0].others then one else .[0] end ]
+    | sort_by((.others | not), .host));
+
+# input:  the directive by which a server listens for HTTP
+# output: the same for HTTPS as well, over IPv6, too, and with the PROXY protocol if that is spoken
+def on_all_ports:
+  ltrimstr("    listen \($ENV.HTTP_PORT)") as $options
+  | (if $ENV.PROXY_PROTOCOL == "on" then " proxy_protocol" else "" end + $options) as $options
+  | ("", "[::]:") as $address
+  | "    listen \($address)\($ENV.HTTP_PORT)\($options)",
+    "    listen \($address)\($ENV.HTTPS_PORT) ssl\($options)";
 
 # input: a path / output: it, and all paths above it, the longest first: "/a/b" => "/a/b", "/a", "/"
 def path_and_above:
   . as $path
   | $path, (indices("/") | reverse[] | select(. > 0) | $path[:.]), "/"; # no join, which takes long for many elements
 
-# input:  [location] of a server
-# output: blocks for /foo where only /foo/ is a path; $exact is {"path": true} for its Exact paths, and `answer` gives
-#         the directives of a location
+# input:  a server
+# output: the same with locations for /foo where only /foo/ is a path, with the answer of the next path above it
 #
-# nginx would redirect /foo to /foo/ of its own accord (see "location" in the documentation of
-# ngx_http_core_module). So /foo has a block of its own, with the answer of the next path above it.
-def blocks_against_redirects($exact; answer):
-  (map(select(.pathType != "Exact") | {(.path): .}) | add // {}) as $below
-  | .[] | select(.pathType == "Exact" and .path != "/" and (.path | endswith("/")) and (.head | not))
-  | (.path | rtrimstr("/")) as $path
-  | select(($exact[$path] or $below[$path]) | not)
-  | first($path | path_and_above | $below[.] // empty)
-  | "    location = \($path | in_quotes) { \(answer) }";
+# nginx would redirect /foo to an Exact /foo/ of its own accord (see "location" in the documentation of
+# ngx_http_core_module).
+def against_redirects:
+  def is_exact_folder: .pathType == "Exact" and .path != "/" and (.path | endswith("/")) and (.head | not);
+  if any(.locations[]; is_exact_folder) then
+    (.locations | map({(.path): .}) | add) as $taken
+    | (.locations | map(select(.pathType != "Exact") | {(.path): .}) | add // {}) as $below
+    | .locations += [
+        .locations[] | select(is_exact_folder)
+        | (.path | rtrimstr("/")) as $path
+        | select($taken[$path] | not)
+        | first($path | path_and_above | $below[.] // empty)
+        | .head = "= \($path | in_quotes)" ]
+  else .
+  end;

@@ -1,81 +1,42 @@
-# How much one Ingress, and all of one namespace, may ask for.
+# How much all Ingresses of one namespace may ask for. (How much one may: fetch/rules.jq.)
 #
 # Hosts, paths and endpoints cost everybody something: time in each pass, memory in nginx, time at each reload. And
 # nginx tries wildcard hosts one by one for each request that no exact host is for. So what one namespace can cost has
 # limits. limits.json has them; the setting LIMITS changes some: "namespace_hosts=20000 ingress_paths=10000".
 # What exceeds a limit is not served, and is a problem; the oldest Ingresses count first.
-# (jq 1.6 wants `import` after `include`.)
 include "route/ownership";
 include "route/shut";
-import "route/limits" as $table;
-
-# input: the setting LIMITS / output: {"name of a limit": number, ...}
-def limits:
-  $table[0] + ([scan("([a-z_]+)=([0-9]+)") | {(.[0]): (.[1] | tonumber)}] | add // {});
-
-# --- one Ingress
-
-# input: what limits says / output: the same for an Ingress whose paths are regular expressions: each has to be weighed
-def for_expressions: .ingress_paths = ([.ingress_paths, .ingress_expressions] | min);
-
-# input:  [IngressRule]
-# output: {rules, with no more hosts and paths than an Ingress may have; hosts, paths: how many there were; left_out:
-#         [the other hosts]}
-def first_rules($limits):
-  reduce .[] as $rule ({rules: [], is_host: {}, hosts: 0, paths: 0, left_out: []};
-    "\($rule.host // "")" as $host
-    | if .is_host[$host] then . else .is_host[$host] = true | .hosts += 1 end
-    | ([$limits.ingress_paths - .paths, 0] | max) as $left
-    | (if .hosts <= $limits.ingress_hosts then
-         .rules += [$rule | if .http.paths then .http.paths |= .[:$left] else . end]
-       else .left_out += [$host]
-       end)
-    | .paths += ($rule.http.paths // [] | length));
-
-# input: an Ingress / output: the same; if it asks for too much, without the rest, and with the problem in .excess,
-# and the hosts of which nothing is served in .left_out
-def within_limits($limits):
-  if (.spec.rules // [] | length) <= $limits.ingress_hosts and (.spec.tls // [] | length) <= $limits.ingress_hosts
-    and ([.spec.rules[]?.http.paths // [] | length] | add // 0) <= $limits.ingress_paths then .
-  else
-    (.spec.rules // [] | first_rules($limits)) as {$rules, $hosts, $paths, $left_out}
-    | (.spec.tls // [] | length) as $entries
-    | .spec.rules = $rules
-    | .left_out = $left_out
-    | .spec.tls |= (. // [])[:$limits.ingress_hosts]
-    | if $hosts > $limits.ingress_hosts or $paths > $limits.ingress_paths or $entries > $limits.ingress_hosts then
-        .excess = {reason: "LimitExceeded",
-          message: "it has \($hosts) hosts, \($paths) paths and \($entries) entries in spec.tls; of one Ingress, only the first \($limits.ingress_hosts) hosts, \($limits.ingress_paths) paths and \($limits.ingress_hosts) entries are served"}
-      else .
-      end
-  end;
-
-# --- one namespace
+import "annotations" as $table;
 
 # input:  digest of an Ingress with annotations
 # output: how many more locations these ask for in each host: for whom nginx asks, for copies, and for pages of errors,
 #         which are one, and one for each code of nginx's own (before_pods in errors.jq)
 def more_locations:
-  .options.set
-  | ([.["auth-url", "mirror-target"] | values] | length)
-    + ([.["custom-http-errors"] // empty | "", scan("401|403|405|429|500|503")] | unique | length);
+  [ .options.set | to_entries[]
+    | .value as $value
+    | $table::table[0][.key] | select(.locations)
+    | .locations_for as $matches
+    | .locations + (if $matches then [$value | scan($matches)] | unique | length else 0 end) ]
+  | add // 0;
 
-# input: the name of an annotation / output: whether it is a list of networks (network-lists.jq)
-def is_network_list: endswith("-source-range") or . == "limit-allowlist";
+# input: the name of an annotation / output: whether it is a list of networks (claims.jq)
+def is_network_list: $table::table[0][.].type == "networks";
 
 # input:  digest of an Ingress
 # output: how many characters its annotations may add to nginx.conf for each path (not what is there once); each of
 #         auth-response-headers adds a directive
 def text_for_each_path:
-  .options.set // {}
-  | ([to_entries[] | select(.key | is_network_list or IN("server-alias", "cors-allow-origin") | not).value | tojson | length] | add // 0)
-    + 100 * (.["auth-response-headers"] // [] | length);
+  [ .options.set // {} | to_entries[]
+    | $table::table[0][.key] as $row
+    | (if $row.once then 0 else .value | tojson | length end)
+      + (if $row.characters then $row.characters * (.value | length) else 0 end) ]
+  | add // 0;
 
 # input:  digest of an Ingress with annotations
 # output: what these add to each of its paths. A path takes nginx some 15 kB of memory; a session cookie adds 33 kB, and
 #         TLS 26
 def more_for_each_path:
-  (if .options.set.affinity then 1 else 0 end)
+  ([.options.set | keys[] | $table::table[0][.].paths // 0] | add // 0)
   + (if .options.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then 1 else 0 end);
 
 # input:  digest of an Ingress
@@ -159,39 +120,3 @@ def within_namespace_limits($limits):
             else .
             end )
     end;
-
-# input:  what by_service says (route.jq)
-# output: {"namespace/name of a Service": how many endpoints each of its upstreams may have}, for the Services of
-#         namespaces that have too many; $slices: {"namespace/name of a Service": [digest of an EndpointSlice]}
-#
-# A Service has an upstream for each of its ports, and for what annotations ask of its pods: so a few objects could come
-# to millions of lines. An endpoint that is found by a hash costs nginx as much as five others, in memory and time.
-def endpoint_limits($slices; $limits):
-  def lines($endpoints):
-    if .balance.hash or .balance.sticky then 5
-    elif .balance.tries > $endpoints and $endpoints > 0 then .balance.tries / $endpoints | ceil
-    else 1
-    end;
-  map(.[0].service as $service
-      | total($slices[$service][]? | (.ready // [] | length) + (.ending // [] | length)) as $endpoints
-      | {$service, lines: total(.[] | lines($endpoints)), $endpoints})
-  | group_by(.service | namespace)
-  | map(select(total(.[] | .endpoints * .lines) > $limits.namespace_endpoints)
-      | ($limits.namespace_endpoints / length) as $share
-      | .[] | {(.service): ([$share / .lines | floor, 1] | max)})
-  | add // {};
-
-# --- problems
-
-# input:  [problem {ingress, reason, message}, sorted]
-# output: the same, but not many of one Ingress, or of one namespace's other objects
-#
-# An Ingress with 5,000 mistakes must not hide what is said of others. Why an Ingress is closed comes first.
-def not_too_many_problems($limits):
-  [ group_by([.ingress, .namespace])[]
-    | if length <= $limits.ingress_problems then .[]
-      else
-        (sort_by(.reason != "ProtectionNotAvailable")[:$limits.ingress_problems][]),
-        {ingress: .[0].ingress, namespace: .[0].namespace, reason: "MoreProblems",
-          message: "and \(length - $limits.ingress_problems) more problems\(.[0].namespace // "" | if . == "" then . else " in namespace " + . end)"}
-      end ];

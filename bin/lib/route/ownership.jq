@@ -59,14 +59,14 @@ def rank($age): [.alias // false, $age[.ingress // ""] // -1];
 def with_shut_by_age($ours):
   if any(.[]; .beyond) then ($ours | ages) as $age | sort_by(rank($age)) else . end;
 
-# input:  [claim, the oldest Ingress first]; $ours: [digest of an Ingress, the oldest first]
+# input:  [claim, the oldest Ingress first]; $ours: [digest of an Ingress, the oldest first]; $ownership: HOST_OWNERSHIP
 # output: [{host, claims, owner: its namespace (none for host ""), first: the claim that makes it the owner's,
 #           wildcard_shares: what `shares` says of the wildcard above it, if that counts}, ...]
 #
 # (Many hosts may be below one wildcard, so its shares are worked out once.)
-def owned($ours):
+def owned($ours; $ownership):
   with_shut_by_age($ours) | group_by(.host)
-  | (if $ENV.HOST_OWNERSHIP == "strict" then
+  | (if $ownership == "strict" then
        map(select(.[0].host | startswith("*.")) | {(.[0].host): {first: .[0], shares: shares}}) | add
      else null
      end) as $wildcards
@@ -83,16 +83,16 @@ def owned($ours):
 
 # input:  [claim, the oldest Ingress first]; $ours: [digest of an Ingress, the oldest first]
 # output: [{host, owner: its namespace (none for host ""), claims: those that count, problems, ...}, ...]
-def with_owners($ours):
-  owned($ours)
+def with_owners($ours; $ownership):
+  owned($ours; $ownership)
   | map(
       .first.ingress as $first | .owner as $owner
-      | if $owner == null or $ENV.HOST_OWNERSHIP == "shared" or all(.claims[].ingress; . == $first or namespace == $owner) then .
+      | if $owner == null or $ownership == "shared" or all(.claims[].ingress; . == $first or namespace == $owner) then .
         else without_strangers
         end );
 
 # input:  [claim, the oldest Ingress first]; $context.shut are those beyond a limit
 # output: {host: the namespace whose it is}, for features: who is a guest there
 def owners($context):
-  map(select(.ingress)) + $context.shut | map(select(.host != "")) | owned($context.ours)
+  map(select(.ingress)) + $context.shut | map(select(.host != "")) | owned($context.ours; $context.settings.HOST_OWNERSHIP)
   | map({(.host): .owner}) | add // {};

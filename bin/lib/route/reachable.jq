@@ -24,35 +24,17 @@ def without(is_refused; $why):
       | .refused = ([.refused // "EndpointSlice \(.slice)", "\($refused[0]) \($what): \($why)"] | join(": "))
     end;
 
-# input: [digest of an EndpointSlice] / output: each, without addresses of the controller
+# output: .slices without addresses of the controller
 #
 # On a node's own network, others may listen at a controller's address, too: so it is refused only in EndpointSlices
 # with a port where the controller listens. An IPv6 address can be spelled in several ways: what gets past here ends
 # with a 400 (answers.conf.template), or with a 403 on the admin port.
 def reachable:
-  [$ENV.HTTP_PORT, $ENV.HTTPS_PORT, $ENV.ADMIN_PORT | tonumber] as $own_ports
-  | [.[] | select(.of_controllers) | (.ready + .ending)[]?] as $of_controllers
-  | .[]
-  | if .of_controllers then .ready = [] | .ending = [] | del(.of_controllers)
-    elif .ready and (.ready + .ending | . != . - $of_controllers) and any(.ports[]; IN($own_ports[])) then
-      without(IN($of_controllers[]); "address and port of a controller")
-    else .
-    end;
-
-# input:  [winner] (route.jq); $slices: {"namespace/name of a Service": [digest of an EndpointSlice]}
-# output: problems of Ingresses that ask for a Service whose EndpointSlices are not served, or not all of them
-#
-# A Service may have many of these, and an Ingress many paths: so each pair is looked at once, and has two problems at
-# most. (.also: annotations ask for it.)
-def slice_problems($slices):
-  if any($slices[][]; .fqdn or .refused) | not then empty
-  else
-    ([.[] | select(.upstream) | {ingress, service}, {ingress} + (.also[]? | {service})] | unique)[]
-    | . as {$ingress, $service}
-    | ($slices[$service] // []) as $its
-    | (select(any($its[]; .fqdn))
-       | {reason: "FQDNNotServed", message: "Service \($service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere"}),
-      ([$its[].refused // empty] | select(. != [])
-       | {reason: "EndpointRefused", message: "\(.[0])\(if .[1:] == [] then "" else "; and so in \(.[1:] | length) more of Service \($service)" end)"})
-    | {problem: ({$ingress} + .)}
-  end;
+  [.slices[][] | select(.of_controllers) | (.ready + .ending)[]?] as $of_controllers
+  | [.settings | .HTTP_PORT, .HTTPS_PORT, .ADMIN_PORT | tonumber] as $own_ports
+  | .slices |= map_values(map(
+      if .of_controllers then .ready = [] | .ending = [] | del(.of_controllers)
+      elif .ready and (.ready + .ending | . != . - $of_controllers) and any(.ports[]; IN($own_ports[])) then
+        without(IN($of_controllers[]); "address and port of a controller")
+      else .
+      end));

@@ -6,10 +6,11 @@
 # it: neither a wildcard nor rules without a host, which may be somebody else's, get requests for a host that has rules.
 #
 #   pathType Refused   the path is the one that is refused; with "/" at its end, all that is certain of it: anything
-#                      below could be meant (ingresses.jq)
+#                      below could be meant (annotations/ingress.jq)
 #   beyond             the claim's Ingress is beyond a limit (limits.jq); with .alias on the hosts of its server-alias
 include "route/ownership";
 include "allow";
+import "annotations" as $table;
 
 # How many folders the shut places of one namespace on a host may lie in; and how many paths of a namespace beyond its
 # limits stay shut one by one. If there are more, all that the namespace has on these hosts is closed; and if the hosts
@@ -17,35 +18,7 @@ include "allow";
 def most_folders: 50000;
 def most_beyond: 10000;
 
-# input: a path that is refused, or a regular expression / output: the path, if it means itself and nothing else; or the
-# folder with all that it could mean: "/a;b" => "/a;b", "/a/b%20c" => "/a/", "/a/b+/c" => "/a/", "/a/(b|c)" => "/"
-def certain($expression):
-  if length > 1024 then "/"
-  elif ($expression | not) and test("\\A(/(?!/|[.]{1,2}(/|\\z))[!-$&-.0-~]*)+\\z") then rtrimstr("/")
-  elif test("[|]|[.][.]|%2e"; "i") then "/" # alternatives, and what leads up again
-  else
-    "[A-Za-z0-9_~!&,=:@\(if $expression then "" else ".()*+" end)-]+" as $element
-    | [capture("\\A\\^?(?<folder>/(?![?*{])(\($element)/(?![?*{]))*)").folder][0] // "/"
-  end;
-
 # --- one Ingress
-
-# input: what its annotations ask for (annotations.jq) / output: whether it protects its paths
-def protects: (.protections // []) != [] or .closed != null;
-
-# input:  an Ingress; $all are its claims, and problems
-# output: the claims that count: for a path that is refused only if the Ingress $protects it. Where it has too many
-#         paths (.excess), any could be among those that are left out; and of hosts that are left out, all are.
-def claims_that_count($all; $protects):
-  .excess as $excess
-  | [$all[] | select(.host and .pathType != "Refused")]
-    + if $protects then
-        [ $all[]
-          | select(.pathType == "Refused" or ($excess and .pathType == "Default"))
-          | {host, path, pathType: "Refused"} ]
-        + [.left_out // [] | only_hosts[], first(.[] | select(. == "")) | {host: ., path: "/", pathType: "Refused"}]
-        | unique
-      else [] end;
 
 # input:  [digest of an Ingress of one namespace that is beyond a limit]
 # output: {shut: [the claims that they protect], or else those of all their hosts; are_many: if these are too many, too.
@@ -75,7 +48,7 @@ def protected_beyond:
 
 # input: digest of an Ingress / output: the same, closed; what says where it is stays
 def all_closed($why):
-  .options.set |= ((. // {}) | {canary, "from-to-www-redirect", "rewrite-target", "server-alias", "use-regex"} | del(.[] | nulls))
+  .options.set |= (. // {} | with_entries(select($table::table[0][.key].where)))
   | del(.options | select(.set == {}).set)
   | .claims |= map(if .service then del(.service, .port) + {status: 503, reason: "ProtectionNotAvailable", message: "closed, \($why)"} else . end);
 

@@ -15,7 +15,7 @@ def wishes($claims; $default; $namespace):
     ( [$claims | lines | fromjson | select(.ingress)] | sort_by([.created, .ingress])[]
       | (.ingress | split("/")[0]) as $of
       | (.tls[].secretName | select(is_name) | {secret: "\($of)/\(.)", use: "pair"}),
-        (.options.set // {} | uses($of)) )
+        (.options.set // {} | uses($of; $ENV.SHARED_NAMESPACES | split(","))) )
   ]
   | map(select($namespace == "" or (.secret | startswith("\($namespace)/"))));
 

@@ -1,8 +1,8 @@
 # allowlist-source-range, denylist-source-range: who may use a path, by the address of the client; deny counts first.
 #
-# `allow` and `deny` of a location would switch off those of the http block. So variables say it (network-lists.jq).
+# `allow` and `deny` of a location would switch off those of the http block. So variables say it (claims.jq).
 # With satisfy: any, a password or the answer of an authentication service lets in as well (satisfy.jq).
-include "annotations/network-lists";
+include "annotations/claims"; # number_networks
 
 # input: model / output: the same with these variables, and their numbers in each element of options
 def model: number_networks("allowlist-source-range"; "allow") | number_networks("denylist-source-range"; "deny");

@@ -19,7 +19,7 @@ include "quoting";
 def names_pod: .["affinity-mode"] == "persistent" or .["session-cookie-change-on-failure"];
 
 # input: [answered claim] / output: the same; those with affinity have upstreams of their own
-def claims($context):
+def claims($context; answer):
   map(
     annotations($context.options) as $set
     | if (.upstream and $set.affinity) | not then .
@@ -66,9 +66,8 @@ def date_lines:
   (.[] | "    location = /\(.) { expires \(.)s; return 204; }"),
   "    location / { return 404; }",
   "  }",
-  "  map $session_date $session_expires {",
-  "    \"~^(?<date_day>[^ ]+ [0-9]+) (?<date_month>[^ ]+) [0-9]{2}(?<date_year>[0-9]{2}) (?<date_time>[0-9:]+ GMT)$\" \"; Expires=$date_day-$date_month-$date_year $date_time\";",
-  "  }";
+  map_lines("$session_date"; "$session_expires";
+    "\"~^(?<date_day>[^ ]+ [0-9]+) (?<date_month>[^ ]+) [0-9]{2}(?<date_year>[0-9]{2}) (?<date_time>[0-9:]+ GMT)$\" \"; Expires=$date_day-$date_month-$date_year $date_time\";");
 
 # input: a location / output: directives that read its cookie, KEY or KEY-canary or KEY.POD, or else begin a session
 #
@@ -98,38 +97,29 @@ def pod_number:
 # The browsers that take SameSite=None for Strict, or drop such a cookie: those of iOS 12 and macOS 10.14, Chromium 51
 # to 66, and UC Browser before 12.13.2 (www.chromium.org/updates/same-site/incompatible-clients).
 def session_lines($pods; $dates):
-  "  map $upstream_addr $session_address {",
-  "    \"~(?<last_address>[^ ]+)$\" $last_address;",
-  "  }",
-  "  map $session_address $session_pod_now {",
-  ($pods[] | "    \(in_quotes) \(pod_number);"),
-  "  }",
-  "  map \"$session_address|$session_name|$session_pod|$session_pod_now\" $new_session {",
-  "    \"~^[|]|^[^|]+[|][|]\" \"\"; # no pod has been asked, or there is nothing to tell",
-  "    \"~[|]([.][0-9]+)[|]\\1$\" \"\"; # the session is where it was",
-  "    default $session_name=$session$session_suffix$session_pod_now$session_attributes\(if $dates == [] then "" else "$session_expires" end);",
-  "  }",
+  map_lines("$upstream_addr"; "$session_address"; "\"~(?<last_address>[^ ]+)$\" $last_address;"),
+  map_lines("$session_address"; "$session_pod_now"; $pods[] | "\(in_quotes) \(pod_number);"),
+  map_lines("\"$session_address|$session_name|$session_pod|$session_pod_now\""; "$new_session";
+    "\"~^[|]|^[^|]+[|][|]\" \"\"; # no pod has been asked, or there is nothing to tell",
+    "\"~[|]([.][0-9]+)[|]\\1$\" \"\"; # the session is where it was",
+    "default $session_name=$session$session_suffix$session_pod_now$session_attributes\(if $dates == [] then "" else "$session_expires" end);"),
   "  add_header Set-Cookie $new_session always;",
-  "  map $client_scheme $session_secure {",
-  "    https \"; Secure\";",
-  "  }",
-  "  map $http_user_agent $session_samesite_none {",
-  "    \"~UCBrowser/([0-9]|1[01])[.]|UCBrowser/12[.]([0-9]|1[0-2])[.]\" \"\";",
-  "    \"~Chrom(e|ium)/(5[1-9]|6[0-6])[.]\" \"\";",
-  "    \"~Chrom(e|ium)/\" \"; SameSite=None\";",
-  "    \"~CPU (iPhone )?OS 12_|Mac OS X 10_14.*Version/\" \"\";",
-  "    default \"; SameSite=None\";",
-  "  }";
+  map_lines("$client_scheme"; "$session_secure"; "https \"; Secure\";"),
+  map_lines("$http_user_agent"; "$session_samesite_none";
+    "\"~UCBrowser/([0-9]|1[01])[.]|UCBrowser/12[.]([0-9]|1[0-2])[.]\" \"\";",
+    "\"~Chrom(e|ium)/(5[1-9]|6[0-6])[.]\" \"\";",
+    "\"~Chrom(e|ium)/\" \"; SameSite=None\";",
+    "\"~CPU (iPhone )?OS 12_|Mac OS X 10_14.*Version/\" \"\";",
+    "default \"; SameSite=None\";");
 
 # input:  model
 # output: the same with the cookie of new sessions, and of those that have moved. (An answer of nginx itself has none.)
 def model:
   .options as $options
-  | def dates:
-      [.[].locations[] | select(.upstream) | annotations($options) | seconds_of_date | values] | unique;
-  [.upstreams[] | select(.balance.sticky == "persistent").endpoints[]] as $pods
+  | def dates: [.[].locations[] | select(.upstream) | annotations($options) | seconds_of_date | values] | unique;
+  ([.upstreams[] | select(.balance.sticky == "persistent").endpoints[]] | unique) as $pods
   | (.servers | dates) as $dates
-  | if any(.servers[].locations[]; annotations($options).affinity) then
+  | when(any(.servers[].locations[]; annotations($options).affinity);
       .upstreams |= map(
         if .balance.sticky == "persistent" then
           .lines += [
@@ -140,10 +130,5 @@ def model:
         elif .balance.sticky then .lines += ["    hash $session consistent;"]
         else .
         end)
-      | .servers |= map(([.] | dates) as $own | if $own == [] then . else .lines += [$own | date_locations] end)
-      | .lines += [
-          ($dates | if . == [] then empty else date_lines end),
-          session_lines([$pods | unique[]]; $dates),
-          "" ]
-    else .
-    end;
+      | .servers |= map(([.] | dates) as $own | when($own != []; .lines += [$own | date_locations]))
+      | .lines += [($dates | select(. != []) | date_lines), session_lines($pods; $dates), ""]);

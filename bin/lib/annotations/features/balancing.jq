@@ -22,16 +22,23 @@ include "annotations/claims";
 # output: how many servers its upstream needs at least: each costs nginx memory, so not many
 def tries: [.["proxy-next-upstream-tries"] // 3, 3] | min;
 
-# input: {annotation: value} / output: what the upstream needs for it, or null
+# input:  {annotation: value}
+# output: {kind, balance}: what upstreams that need this have at the end of their names, and what they need; or null
 #
+# Names of upstreams do not differ by upper and lower case, so all but small letters are written as their numbers.
 # ${request_uri} and $request_uri are the same, and so are $http_X_User and $http_x_user.
 def wanted:
   if .["upstream-hash-by"] then
-    {hash: .["upstream-hash-by"] | gsub("\\$\\{?(?<name>[a-z]\\w*)\\}?"; "${\(.name | ascii_downcase)}")}
-    + if .["upstream-hash-by-subset"] then {subset: (.["upstream-hash-by-subset-size"] // 3)} else {} end
-  elif .["load-balance"] == "ewma" then {method: "least_conn"}
+    (.["upstream-hash-by"] | gsub("\\$\\{?(?<name>[a-z]\\w*)\\}?"; "${\(.name | ascii_downcase)}")) as $hash
+    | ".hash-\($hash | gsub("(?<sign>[^a-z0-9_])"; "-\(.sign | explode[0])-"))" as $kind
+    | if .["upstream-hash-by-subset"] then
+        (.["upstream-hash-by-subset-size"] // 3) as $subset
+        | {kind: "\($kind).subset-\($subset)", balance: {$hash, $subset}}
+      else {$kind, balance: {$hash}}
+      end
+  elif .["load-balance"] == "ewma" then {kind: ".least-conn", balance: {method: "least_conn"}}
   elif (.["proxy-next-upstream"] or .["proxy-next-upstream-tries"])
-    and .["proxy-next-upstream"] != "off" and tries > 1 then {tries: tries}
+    and .["proxy-next-upstream"] != "off" and tries > 1 then {kind: ".tries-\(tries)", balance: {tries: tries}}
   else null
   end;
 
@@ -51,36 +58,24 @@ def most_read: 20;
 def variables_read: .["upstream-hash-by"] // "" | [ascii_downcase | scan("(?:http|cookie|arg)_[a-z0-9_]+")] | unique;
 
 # input: [answered claim] / output: the same; those that want another balancing have upstreams of their own
-#
-# Names of upstreams do not differ by upper and lower case, so all but small letters are written as their numbers.
-def claims($context):
+def claims($context; answer):
   [$context.options[] | variables_read] as $read
-  | [$context.options[] | wanted | if .hash then .name = (.hash | gsub("(?<sign>[^a-z0-9_])"; "-\(.sign | explode[0])-")) else . end] as $all_wanted
+  | [$context.options[] | wanted] as $all_wanted
   | first_names($read; most_read) as $possible
   | def is_too_much:
       .upstream and .options
       and (own_namespace as $of | any($read[.options - 1][]; $possible[$of][.] | not));
-  . + [ [.[] | select(is_too_much)] | unique_by(.ingress)[]
-      | problem("LimitExceeded"; "upstream-hash-by has no effect: those of its namespace read more than \(most_read) different headers, cookies and arguments") ]
-  + [ select($ENV.ENDPOINT_CIDRS != "")
-      | [.[] | select(.upstream and annotations($context.options)["service-upstream"])] | unique_by(.ingress)[]
-      | annotation_refused("service-upstream has no effect, because ENDPOINT_CIDRS is set, and kube-proxy would go to any endpoint") ]
+  def wants_address: .upstream and annotations($context.options)["service-upstream"];
+  telling(is_too_much;
+    problem("LimitExceeded"; "upstream-hash-by has no effect: those of its namespace read more than \(most_read) different headers, cookies and arguments"))
+  | telling(wants_address and $context.settings.ENDPOINT_CIDRS != "";
+      annotation_refused("service-upstream has no effect, because ENDPOINT_CIDRS is set, and kube-proxy would go to any endpoint"))
   | map(
-    if .upstream and .options and (.balance | not) and (is_too_much | not) then
-      annotations($context.options) as $set
-      | (if $set["service-upstream"] and $ENV.ENDPOINT_CIDRS == "" then service_address($context.services)
-         else null
-         end) as $address
-      | $all_wanted[.options - 1] as $wanted
-      | if $address then .upstream += ".address" | .balance = {$address}
-        elif $wanted.hash then
-          .upstream += ".hash-\($wanted.name)\(if $wanted.subset then ".subset-\($wanted.subset)" else "" end)"
-          | .balance = ($wanted | del(.name))
-        elif $wanted.method then .upstream += ".least-conn" | .balance = $wanted
-        elif $wanted then .upstream += ".tries-\($wanted.tries)" | .balance = $wanted
-        else .
-        end
-    else . end);
+      when(.upstream and .options and (.balance | not) and (is_too_much | not);
+        [ (select(wants_address and $context.settings.ENDPOINT_CIDRS == "") | service_address($context.services) | values
+           | {kind: ".address", balance: {address: .}}),
+          $all_wanted[.options - 1] ][0] as $wanted
+        | when($wanted; .upstream += $wanted.kind | .balance = $wanted.balance)));
 
 # How many subsets there may be: each is an upstream of nginx with connections of its own.
 def most_subsets: 20;
@@ -138,6 +133,5 @@ def model:
     else
       .upstreams += [$divided[] | subset_upstreams]
       | .lines += [$named | subset_lines]
-      | .servers |= map(
-          .locations |= map($targets[.upstream // ""] as $target | if $target then .target = $target else . end))
+      | each_location($targets[.upstream // ""] as $target | if $target then .target = $target else . end)
     end;

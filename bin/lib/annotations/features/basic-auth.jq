@@ -18,19 +18,18 @@ include "quoting";
 def longest_login: 1000; # of the name and the password, in base64
 
 # input: [answered claim] / output: the same; .users is the name of the file
-def claims($context):
+def claims($context; answer):
   map(
     annotations($context.options) as $set
-    | if .options and .upstream and (needs_no_login($set) | not) then
+    | when(.options and .upstream and (needs_no_login($set) | not);
         own_namespace as $of
         | if [$set["auth-type", "auth-secret", "auth-secret-type", "auth-realm"]] == [null, null, null, null] then .
           elif $set["auth-type"] == null then closed("auth-secret and auth-realm need auth-type: basic")
           elif $set["auth-secret"] == null then closed("auth-type needs auth-secret, the Secret with the passwords")
           else
-            ($set["auth-secret"] | secret($set["auth-secret-type"] // "auth-file"; $of; $context.secrets)) as $secret
+            ($set["auth-secret"] | secret($set["auth-secret-type"] // "auth-file"; $of; $context)) as $secret
             | if $secret.file then .users = $secret.file else closed($secret.message) end
-          end
-      else . end);
+          end));
 
 # input: a location / output: its directives
 #
@@ -54,14 +53,10 @@ def model:
   [.servers[].locations[] | select(.users and .upstream)] as $logins
   | .lines += [
       select($logins != [])
-      | "  map $http_authorization $users_folder {",
-        "    \"~*^basic .{\(longest_login + 1)}\" \("\($ENV.STATE_DIR)/keys/too-long" | in_quotes);",
-        "    default \("\($ENV.STATE_DIR)/keys" | in_quotes);",
-        "  }",
-        "  map $is_login $sent_authorization {",
-        "    default \"\";",
-        "    \"\" $http_authorization;",
-        "  }",
+      | map_lines("$http_authorization"; "$users_folder";
+          "\"~*^basic .{\(longest_login + 1)}\" \("\($ENV.STATE_DIR)/keys/too-long" | in_quotes);",
+          "default \("\($ENV.STATE_DIR)/keys" | in_quotes);"),
+        map_lines("$is_login"; "$sent_authorization"; "default \"\";", "\"\" $http_authorization;"),
         ( select(.says_authorization | not)
           | ("proxy", ("grpc" | select(any($logins[]; speaks_grpc))))
           | "  \(.)_set_header Authorization $sent_authorization;" ),

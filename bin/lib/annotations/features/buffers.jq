@@ -19,10 +19,10 @@ def most_held: 1048576;
 def holds_bodies: .["proxy-request-buffering"] == "on" or .["proxy-http-version"] == "1.0";
 
 # input: [answered claim] / output: the same, and a problem for each Ingress whose bodies are too great to be held
-def claims($context):
+def claims($context; answer):
   ([$context.options[] | .["proxy-http-version"] == "1.0" and greatest_held_body == null]) as $is_too_great
-  | . + [ [.[] | select(.options and $is_too_great[.options - 1])] | unique_by(.ingress)[]
-      | annotation_refused("proxy-http-version: 1.0 has no effect: proxy-body-size is 0 or more than 8m, and that much of a body is not held here") ];
+  | telling(.options and $is_too_great[.options - 1];
+      annotation_refused("proxy-http-version: 1.0 has no effect: proxy-body-size is 0 or more than 8m, and that much of a body is not held here"));
 
 # input:  {annotation: value}
 # output: the directives for requests; $is_copied: their bodies, too (mirror.jq), so nginx takes the whole

@@ -53,7 +53,7 @@ def pattern:
 # --- claims
 
 # input: a main claim / output: the same with its canary, and problems of the canaries; $canaries are those of its place
-def with_canary($canaries; $context; has_pods):
+def with_canary($canaries; $context):
   $canaries[0] as $canary
   | ($canary | annotations($context.options)) as $set
   | annotations($context.options) as $own
@@ -69,7 +69,7 @@ def with_canary($canaries; $context; has_pods):
           and ($set["canary-by-header-pattern"] | is_cheap | not) then
           annotation_refused(
             "the canary gets no requests with its header: canary-by-header-pattern may be an expression with at most three repetitions and groups, no repeated groups, and eight alternatives")
-        elif $canary | has_pods | not then
+        elif $canary | has_pods($context) | not then
           gets_nothing("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port)")
         else empty
         end ),
@@ -77,7 +77,7 @@ def with_canary($canaries; $context; has_pods):
 
 # input:  [answered claim, the oldest Ingress first]
 # output: the same without canaries; main claims have theirs in .canary
-def claims($context; has_pods):
+def claims($context; answer):
   def place: [.host, .path, .pathType, own_namespace] | tojson;
   def asks: .ingress and (.service or .status);
   def is_canary: .ingress and annotations($context.options).canary;
@@ -95,10 +95,7 @@ def claims($context; has_pods):
     | ([to_entries[] | select(.value | asks) | {(.value | place): .key}] | reverse | add // {}) as $mains
     | ($asking | group_by(main_place($mains)) | map({(.[0] | main_place($mains)): .}) | add // {}) as $canaries
     | [ ( to_entries[] | .key as $number | .value
-          | if asks and $mains[place] == $number and $canaries[place] then
-              with_canary($canaries[place]; $context; has_pods)
-            else .
-            end ),
+          | when(asks and $mains[place] == $number and $canaries[place]; with_canary($canaries[place]; $context)) ),
         ( $canaries | to_entries[] | select($mains[.key] == null) | .value[]
           | gets_nothing("CanaryWithoutMain"; "no other Ingress of its namespace asks for \(place_name)") ) ]
   end;
@@ -107,7 +104,7 @@ def claims($context; has_pods):
 # output: the same; a canary has an upstream of its own, of the same kind as that of its main claim
 #
 # What counts for the main claim alone is left out: the address of its Service, and with "legacy" its sessions.
-def upstreams(answer):
+def upstreams($context; answer):
   map(
     if .canary and .upstream then
       ({service, port, protocol} | answer.upstream | length) as $length
@@ -136,24 +133,21 @@ def weight:
 # A location without annotations gets an empty set of them, so that the hook of locations is called for it.
 def model:
   ready as $ready
-  | .servers |= map(
-      .locations |= map(if .canary and (.upstream and $ready[.canary.upstream] | not) then del(.canary) else . end))
+  | each_location(when(.canary and (.upstream and $ready[.canary.upstream] | not); del(.canary)))
   | [.servers[].locations[] | select(.canary)] as $locations
   | ([$locations[] | {upstream, canary} | tojson] | unique | to_entries
      | map({(.value): (.key + 1)}) | add // {}) as $numbers
   | .options += [{}]
   | (.options | length) as $none
-  | def asks_by_service: (.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS")) and (.tls_name | not);
-  .servers |= map(.locations |= map(
-      if .canary then
-        $numbers[{upstream, canary} | tojson] as $number
-        | .options = (.options // $none) | .canary.target = "$target_\($number)" | .target = .canary.target
-        | if asks_by_service then .tls_target = "$tls_name_\($number)" else . end
-      else . end))
+  | def asks_by_service: speaks_tls and (.tls_name | not);
+  each_location(when(.canary;
+    $numbers[{upstream, canary} | tojson] as $number
+    | .options = (.options // $none) | .canary.target = "$target_\($number)" | .target = .canary.target
+    | when(asks_by_service; .tls_target = "$tls_name_\($number)")))
   | .lines += [
       # upstreams are SERVICE.NAMESPACE.PORT...
       ([$locations[] | select(asks_by_service) | $numbers[{upstream, canary} | tojson]] | unique[]
-       | "  map $target_\(.) $tls_name_\(.) {", "    \"~^(?<pod_service>[^.]+[.][^.]+)\" \"$pod_service.svc\";", "  }"),
+       | map_lines("$target_\(.)"; "$tls_name_\(.)"; "\"~^(?<pod_service>[^.]+[.][^.]+)\" \"$pod_service.svc\";")),
       ([$locations[].canary.set | weight | select(. > 0 and . < 10000)] | unique[]
        | "  split_clients $request_id $in_\(.)_of_10000 {", "    \(. / 100)% 1;", "    * \"\";", "  }"),
       "" ];
@@ -164,7 +158,7 @@ def to($upstream): "{ set \(.target) \($upstream | in_quotes); } ";
 # input: a location with a canary / output: directives for canary-by-header
 def by_header($main; $canary):
   .canary.set as $set
-  | ($set["canary-by-header"] // empty | ascii_downcase | gsub("-"; "_")) as $header
+  | ($set["canary-by-header"] // empty | as_variable) as $header
   | if $set["canary-by-header-value"] then
       "if ($http_\($header) = \($set["canary-by-header-value"] | in_quotes)) \(to($canary))"
     elif $set["canary-by-header-pattern"] == null then

@@ -4,7 +4,7 @@
 # asks. nginx reads them only in a server with certificate lines of its own.
 include "annotations/claims";
 include "route/ownership"; # owners
-include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
+include "allow";
 include "quoting";
 include "render/certificate-maps"; # certificate_directives
 
@@ -13,7 +13,7 @@ def wanted:
   with_entries(select(.key | IN("ssl-ciphers", "ssl-prefer-server-ciphers"))) | if . == {} then null else . end;
 
 # input: [answered claim, the oldest Ingress first] / output: the same; .ciphers says what counts for the host
-def claims($context):
+def claims($context; answer):
   def place: "\(.host) \(.ingress // "" | split("/")[0])";
   def own: if .ingress and .options and .upstream then annotations($context.options) | wanted else null end;
   def no_effect($why): annotation_refused("ssl-ciphers and ssl-prefer-server-ciphers have no effect: \($why)");

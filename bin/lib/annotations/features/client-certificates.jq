@@ -22,7 +22,7 @@ def mode: .["auth-tls-verify-client"] // "on";
 
 # input:  {annotation: value} of a claim for $host
 # output: {authority: FILE, depth}, {closed: why}, or {} if nothing is to be verified
-def client($of; $host; $secrets):
+def client($of; $host; $context):
   .["auth-tls-secret"] as $name
   | if $name == null then
       if mode == "off"
@@ -30,7 +30,7 @@ def client($of; $host; $secrets):
       else {closed: "auth-tls-verify-client and its like need auth-tls-secret, the Secret with the authority in its ca.crt"}
       end
     else
-      ($name | secret("ca"; $of; $secrets)) as $authority
+      ($name | secret("ca"; $of; $context)) as $authority
       | if $authority.reason then {closed: $authority.message}
         elif mode == "off" and .["auth-tls-match-cn"] == null then {}
         elif $host == "" then {closed: "auth-tls-secret needs rules with a host, which a client names in its handshake"}
@@ -54,14 +54,14 @@ def with_asked($context):
   if .ingress == null then .
   elif any(annotations($context.options) | keys[]; startswith("auth-tls-")) then
     . as $claim
-    | .asked = (annotations($context.options) | client($claim | own_namespace; $claim.host; $context.secrets))
+    | .asked = (annotations($context.options) | client($claim | own_namespace; $claim.host; $context))
   elif .status and any(.protections[]?; startswith("auth-tls-")) then .asked = {closed: "it is closed"}
   else .
   end;
 
 # input:  [answered claim, the oldest Ingress first]
 # output: the same; .client says by which authority clients are verified
-def claims($context):
+def claims($context; answer):
   owners($context) as $owners
   | map(with_asked($context))
   | deciding($owners; $context.quarantined) as $deciding
@@ -69,7 +69,7 @@ def claims($context):
       .asked as $asked
       | del(.asked)
       | $deciding[.host // ""] as $first
-      | if $asked.closed then if .upstream then closed($asked.closed) else . end
+      | if $asked.closed then when(.upstream; closed($asked.closed))
         elif $asked.authority then
           if .upstream == null then .
           elif $first and ($first | {authority, depth}) == $asked then .client = $asked
@@ -81,9 +81,8 @@ def claims($context):
         elif .ingress == null or $first == null
           or (annotations($context.options) as $set | $set["auth-tls-verify-client"] == "off" or needs_no_login($set)) then .
         elif $first.closed then
-          if .upstream or .status then # for an error, a default backend could answer
-            closed("clients of host \(.host) need a certificate, because Ingress \($first.ingress) says so, which cannot be given: \($first.closed)")
-          else . end
+          when(.upstream or .status; # for an error, a default backend could answer
+            closed("clients of host \(.host) need a certificate, because Ingress \($first.ingress) says so, which cannot be given: \($first.closed)"))
         else .client = ($first | {authority, depth, options}) # whose options count here
         end);
 
@@ -140,17 +139,12 @@ def model:
   | .options as $options
   | .servers |= map(
     ([.locations[].client | values][0]) as $client
-    | if $client == null then .
-      else
+    | when($client;
         .lines += [$client | verifying($certificates)]
-        | .locations |= map(
-            if .client.options then
-              .client.set = $options[.client.options - 1]
-              # features.jq asks only those with options
-              | if .options == null and .upstream then .directives = ([location] | add) else . end
-            else .
-            end)
-      end)
+        | .locations |= map(when(.client.options;
+            .client.set = $options[.client.options - 1]
+            # the hook is only for those with options
+            | when(.options == null and .upstream; .directives = ([location] | add))))))
   | [.servers[].locations[] | select(.client and .upstream)] as $asking
   | .lines += [
       ("proxy" | select($asking != [])), ("grpc" | select(any($asking[]; speaks_grpc)))

@@ -20,7 +20,7 @@ include "quoting";
 # input: [answered claim] / output: the same, with .cors: the number of its annotations
 #
 # An error of ours loses its annotations in the model, but a page is to be able to read it.
-def claims($context): map(if annotations($context.options)["enable-cors"] then .cors = .options else . end);
+def claims($context; answer): map(if annotations($context.options)["enable-cors"] then .cors = .options else . end);
 
 # input: {annotation: value} / output: [origin], "*" for all; null without CORS
 #
@@ -57,51 +57,33 @@ def origin_lines:
     .[] | .key as $key
     | .value.origins[]
     | select(. != "*" and contains("*") == which)
-    | "    \("\($key) \(.)" | in_quotes) $http_origin;";
-  "  map $cors $cors_origin {",
-  "    default $allowed_origin;",
-  (.[] | select(.value.origins == ["*"]) | "    \(.key) \"*\";"),
-  "  }",
-  "  map \"$cors $http_origin\" $allowed_origin {",
-  "    default $allowed_subdomain;",
-  entries(false),
-  "  }",
-  "  map \"$cors $origin_with_wildcard\" $allowed_subdomain {",
-  "    default \"\";",
-  entries(true),
-  "  }",
-  "  map $http_origin $origin_with_wildcard {",
-  "    \"~*^(?<origin_scheme>[a-z]+://)[a-z0-9-]+(?<origin_parent>[.].+)$\" \"$origin_scheme*$origin_parent\";",
-  "  }";
+    | "\("\($key) \(.)" | in_quotes) $http_origin;";
+  map_lines("$cors"; "$cors_origin";
+    "default $allowed_origin;",
+    (.[] | select(.value.origins == ["*"]) | "\(.key) \"*\";")),
+  map_lines("\"$cors $http_origin\""; "$allowed_origin"; "default $allowed_subdomain;", entries(false)),
+  map_lines("\"$cors $origin_with_wildcard\""; "$allowed_subdomain"; "default \"\";", entries(true)),
+  map_lines("$http_origin"; "$origin_with_wildcard";
+    "\"~*^(?<origin_scheme>[a-z]+://)[a-z0-9-]+(?<origin_parent>[.].+)$\" \"$origin_scheme*$origin_parent\";");
 
 # input: the same / output: lines of the http block: the headers
 #
 # $cors_answer is the number of the policy, "" where the origin is not let in, and "pod" where there is no policy.
-def header_lines:
-  "  map $cors_origin $policy_in_force {",
-  "    \"\" \"\";",
-  "    default $cors;",
-  "  }",
-  "  map $cors $cors_answer {",
-  "    \"\" pod;",
-  "    default $policy_in_force;",
-  "  }",
-  "  map \"$policy_in_force $request_method\" $is_preflight {",
-  "    \"~^[0-9]+ OPTIONS$\" 1;",
-  "  }",
-  "  map $cors $cors_vary {",
-  "    default Origin;",
-  "    \"\" \"\";",
-  (.[] | select(.value.origins == ["*"]) | "    \(.key) \"\";"),
-  "  }",
+def answer_lines:
+  map_lines("$cors_origin"; "$policy_in_force"; "\"\" \"\";", "default $cors;"),
+  map_lines("$cors"; "$cors_answer"; "\"\" pod;", "default $policy_in_force;"),
+  map_lines("\"$policy_in_force $request_method\""; "$is_preflight"; "\"~^[0-9]+ OPTIONS$\" 1;"),
+  map_lines("$cors"; "$cors_vary";
+    "default Origin;",
+    "\"\" \"\";",
+    (.[] | select(.value.origins == ["*"]) | "\(.key) \"\";")),
   ( names as $name
-    | ($name | ascii_downcase | gsub("-"; "_")) as $variable
-    | "  map $cors_answer $cors_\($variable) {",
-      "    pod $upstream_http_access_control_\($variable);",
-      (if $name == "Allow-Origin" then "    default $cors_origin;"
-       else .[] | "    \(.key) \(.value[$name] | in_quotes);"
-       end),
-      "  }",
+    | ($name | as_variable) as $variable
+    | map_lines("$cors_answer"; "$cors_\($variable)";
+        "pod $upstream_http_access_control_\($variable);",
+        if $name == "Allow-Origin" then "default $cors_origin;"
+        else .[] | "\(.key) \(.value[$name] | in_quotes);"
+        end),
       "  proxy_hide_header Access-Control-\($name);",
       "  grpc_hide_header Access-Control-\($name);",
       "  add_header Access-Control-\($name) $cors_\($variable) always;" ),
@@ -112,20 +94,18 @@ def header_lines:
 # output: the same with lines of the http block; .cors in each element of options are the directives of a location
 def model:
   ([.options[] | policy | values] | unique) as $policies
-  | ($policies | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
+  | ($policies | numbered) as $numbers
   | .options |= map(
       policy as $policy
-      | if $policy then .cors = "set $cors \($numbers[$policy | tojson]); if ($is_preflight) { return 204; } " else . end)
+      | when($policy; .cors = "set $cors \($numbers[$policy | tojson]); if ($is_preflight) { return 204; } "))
   | .options as $options
-  | if any(.servers[].locations[]; .cors) then
-      .lines += [$policies | to_entries | map(.key += 1) | origin_lines, header_lines]
-      | .servers |= map(.locations |= map(
+  | when(any(.servers[].locations[]; .cors);
+      .lines += [$policies | to_entries | map(.key += 1) | origin_lines, answer_lines]
+      | each_location(
           if .cors and .status then .directives = $options[.cors - 1].cors
           elif .answer_headers then .hides_cors = true # custom-headers.jq hides headers there, in the place of these
           else .
-          end))
-    else .
-    end;
+          end));
 
 # input: a location / output: its directives
 def location:

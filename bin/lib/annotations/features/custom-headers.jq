@@ -45,7 +45,7 @@ def with_headers($kind; $context):
       | if $name == null then .
         else
           ($claim | own_namespace) as $of
-          | ($name | secret($kind.use; $of; $context.secrets)) as {$headers, $message}
+          | ($name | secret($kind.use; $of; $context)) as {$headers, $message}
           | (.used[$of] // {names: {}, characters: 0}
               | .names += ($headers // {} | map_values(true))
               | .characters += ($headers | tojson | length)) as $used
@@ -57,12 +57,10 @@ def with_headers($kind; $context):
       .claim) ];
 
 # input: [answered claim, the oldest Ingress first] / output: the same, with the headers of both kinds
-def claims($context):
+def claims($context; answer):
   reduce kinds as $kind (.; with_headers($kind; $context))
-  | map(
-      if .question_headers and .upstream and (annotations($context.options)["auth-url"] == null) then
-        closed("auth-proxy-set-headers needs auth-url, which says who is asked")
-      else . end);
+  | map(when(.question_headers and .upstream and annotations($context.options)["auth-url"] == null;
+      closed("auth-proxy-set-headers needs auth-url, which says who is asked")));
 
 # --- model
 
@@ -70,12 +68,12 @@ def claims($context):
 # output: the variable of what a client says, for the questions of other Ingresses of its host; "" for what it must not
 #         say, and for names that nginx does not let pass
 def said:
-  ascii_downcase | if contains("_") or is_of_other_proxies then "\"\"" else "$http_\(gsub("-"; "_"))" end;
+  if contains("_") or (ascii_downcase | is_of_other_proxies) then "\"\"" else "$http_\(as_variable)" end;
 
 # input: {name, variable, values: [{number, text}]} of a header / output: its map, and the directive for clients
 #
 # nginx says the type of its own sentences itself, in a field of its own: a Content-Type would be a second one there.
-def header_lines($kind):
+def map_and_directive($kind):
   (if $kind.use == "answer-headers" and (.name | ascii_downcase) == "content-type" then "|" else "" end) as $mark
   | "  map \(if $mark == "" then "$\($kind.field)" else "$\($kind.field)|$sent_http_content_type" end) $\(.variable) { # \(.name)",
     (if $kind.use == "question-headers" then "    default \(.name | said);" else empty end),
@@ -86,10 +84,7 @@ def header_lines($kind):
 # input: model / output: the same; a header has one name in all locations, however ConfigMaps spell it, and so one line
 def with_one_spelling($field):
   ([.servers[].locations[][$field] // {} | keys[]] | unique | map({(ascii_downcase): .}) | add) as $names
-  | .servers |= map(.locations |= map(
-      if .[$field] then .[$field] |= with_entries(.key |= $names[ascii_downcase])
-      else .
-      end));
+  | each_location(when(.[$field]; .[$field] |= with_entries(.key |= $names[ascii_downcase])));
 
 # input: model / output: the same with the headers of one kind at http level; in their place, locations have
 # {number, variables: {name: variable}}
@@ -97,26 +92,24 @@ def with_maps($kind):
   $kind.field as $field
   | with_one_spelling($field)
   | ([.servers[].locations[] | select(.upstream)[$field] | values] | unique) as $sets
-  | ($sets | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
+  | ($sets | numbered) as $numbers
   | ([$sets[] | keys[]] | unique | to_entries | map({(.value): "\($field)_\(.key + 1)"}) | add // {}) as $variables
-  | .servers |= map(.locations |= map(
+  | each_location(
       if .[$field] | not then .
       elif .upstream | not then del(.[$field])
       else .[$field] |= {number: $numbers[tojson], variables: with_entries(.value = $variables[.key])}
-      end))
+      end)
   | .lines += [ $variables | to_entries[] | .key as $name
       | {$name, variable: .value,
           values: [$sets | to_entries[] | select(.value[$name]) | {number: (.key + 1), text: .value[$name]}]}
-      | header_lines($kind) ];
+      | map_and_directive($kind) ];
 
 # input: model / output: the same with the headers of both kinds
 def model:
-  if any(.servers[].locations[]; .answer_headers or .question_headers) then
+  when(any(.servers[].locations[]; .answer_headers or .question_headers);
     .lines += ["  # headers from ConfigMaps", "  geo $dollar { default \"$\"; }"]
     | reduce kinds as $kind (.; with_maps($kind))
-    | .lines += [""]
-  else .
-  end;
+    | .lines += [""]);
 
 # input: a location / output: its directives
 def location:

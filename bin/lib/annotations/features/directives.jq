@@ -18,7 +18,7 @@ def location:
   speaks_grpc as $grpc
   | .set | to_entries[]
   | .value as $value
-  | $table[0][.key] as $row
+  | $table::table[0][.key] as $row
   | ($row.directive // empty) as $directive
   | select(($row | has("if") | not) or $row.if == $value)
   | (if $grpc and ($directive | startswith("proxy_")) then $row.grpc // empty else $directive end) as $directive

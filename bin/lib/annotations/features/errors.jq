@@ -125,13 +125,12 @@ def error_maps:
   "    \"~(?<last_status>[0-9]+)$\" $last_status;",
   "  }",
   ([.options[] | codes[] | select(IN(before_pods))] | unique[]
-   | "  map $upstream_status $own_\(.) {", "    \"\" \(.).; # no pod was asked", "    default \"\";", "  }"),
+   | map_lines("$upstream_status"; "$own_\(.)"; "\"\" \(.).; # no pod was asked", "default \"\";")),
   (headers
-   | "  map $x_code $told_\(.[1]) {",
-     "    volatile; # the pod is asked without, the default backend with it",
-     "    \"\" \(.[2]);",
-     "    default \(.[3]);",
-     "  }",
+   | map_lines("$x_code"; "$told_\(.[1])";
+       "volatile; # the pod is asked without, the default backend with it",
+       "\"\" \(.[2]);",
+       "default \(.[3]);"),
      "  proxy_set_header X-\(.[0]) $told_\(.[1]);");
 
 # input:  {annotation: value}

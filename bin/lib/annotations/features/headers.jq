@@ -1,6 +1,7 @@
 # upstream-vhost, x-forwarded-prefix, connection-proxy-header: headers that the pods get.
 #
 # A location with a proxy_set_header of its own would lose all others: so these are set for all, from variables.
+include "annotations/claims";
 include "quoting";
 
 # input:  model
@@ -10,14 +11,9 @@ include "quoting";
 def model:
   .options as $options
   | .lines += [
-      select(any(.servers[].locations[] | select(.options); $options[.options - 1]["x-forwarded-prefix"]))
-      | "  map $is_believed $believed_prefix {",
-        "    1 $http_x_forwarded_prefix;",
-        "  }",
-        "  map $forwarded_prefix $path_prefix {",
-        "    \"\" $believed_prefix;",
-        "    default $forwarded_prefix;",
-        "  }",
+      select(any(.servers[].locations[]; annotations($options)["x-forwarded-prefix"]))
+      | map_lines("$is_believed"; "$believed_prefix"; "1 $http_x_forwarded_prefix;"),
+        map_lines("$forwarded_prefix"; "$path_prefix"; "\"\" $believed_prefix;", "default $forwarded_prefix;"),
         "" ];
 
 # input: x-forwarded-prefix / output: it as a quoted nginx string, in which $1 to $9 count

@@ -2,7 +2,7 @@
 # what it answers is dropped. The client hardly waits for it: connecting may take 1 s, the answer 2 s.
 #
 # The target is a Service of the Ingress's own namespace (or of one that all share), as in
-# http://SERVICE.NAMESPACE.svc.cluster.local:80$request_uri (service-urls.jq). A name that nginx had to resolve could
+# http://SERVICE.NAMESPACE.svc.cluster.local:80$request_uri (claims.jq). A name that nginx had to resolve could
 # point anywhere, and if it could not be resolved, nginx would take no configuration.
 #
 # nginx answers a copy as a request within the request, and both share their variables: what differs is $uri. So the
@@ -13,7 +13,6 @@
 # of any (buffers.jq), and not of any size.
 include "annotations/claims";
 include "quoting";
-include "annotations/service-urls";
 
 # input: mirror-target / output: {service, host, port, protocol, uri}, or nothing if it names no Service of the cluster
 def target($addresses):
@@ -41,7 +40,7 @@ def body_problem($set):
 
 # input: an answered claim / output: the same with its target in .mirror, or with a problem beside it; $all_targets:
 # {mirror-target: [what target says of it]}
-def with_mirror($set; $context; $all_targets; answer; has_pods):
+def with_mirror($set; $context; $all_targets; answer):
   $all_targets[$set["mirror-target"]] as $targets
   | ([own_namespace] + $context.shared) as $namespaces
   | if $targets == [] or ($targets[0].service | split("/")[0] | IN($namespaces[]) | not) then
@@ -58,7 +57,7 @@ def with_mirror($set; $context; $all_targets; answer; has_pods):
                | {uri, protocol, host: ($set["mirror-host"] // .host),
                   upstream: $answer.upstream, body: ($set | body_of_copies)})),
           body_problem($set),
-          if $answer | has_pods then empty
+          if $answer | has_pods($context) then empty
           else
             not_mirrored("NoReadyEndpoints";
               "Service \($answer.service) has no ready endpoint for port \($answer.port)")
@@ -68,14 +67,12 @@ def with_mirror($set; $context; $all_targets; answer; has_pods):
     end;
 
 # input: [answered claim] / output: the same with what is mirrored in .mirror
-def claims($context; answer; has_pods):
+def claims($context; answer):
   ($context.services | service_addresses) as $addresses
   | ([$context.options[]["mirror-target"] | values] | unique | map({(.): [target($addresses)]}) | add) as $all_targets # many claims have the same
   | [ .[]
     | annotations($context.options) as $set
-    | if .upstream and $set["mirror-target"] then with_mirror($set; $context; $all_targets; answer; has_pods)
-      else .
-      end ];
+    | when(.upstream and $set["mirror-target"]; with_mirror($set; $context; $all_targets; answer)) ];
 
 # input: {uri, protocol, host, upstream, body, number} / output: the location that sends the copies
 #
@@ -98,34 +95,21 @@ def mirror_location:
 # output: lines for the http block: the Host of copies, and that they ask for no upgrade, as nginx would answer the
 #         client with it. (A map that comes later in nginx.conf replaces one of the same name: so those of
 #         headers.conf.template.)
-def header_lines:
-  "  map $uri $copied_host {",
-  "    volatile;",
-  (unique[] | "    nginx-copies/\(.number) \(.host | in_quotes);"),
-  "  }",
-  "  map $copied_host $pod_host {",
-  "    volatile;",
-  "    \"\" $own_host;",
-  "    default $copied_host;",
-  "  }",
-  "  map $copied_host $upgrade {",
-  "    volatile;",
-  "    \"\" $own_upgrade;",
-  "  }",
+def host_lines:
+  map_lines("$uri"; "$copied_host"; "volatile;", (unique[] | "nginx-copies/\(.number) \(.host | in_quotes);")),
+  map_lines("$copied_host"; "$pod_host"; "volatile;", "\"\" $own_host;", "default $copied_host;"),
+  map_lines("$copied_host"; "$upgrade"; "volatile;", "\"\" $own_upgrade;"),
   "";
 
 # input:  model
 # output: the same with these locations, and the number of its own in each .mirror; without those that have no ready pod
 def model:
   ready as $ready
-  | .servers |= map(
-      .locations |= map(if .mirror and (.upstream and $ready[.mirror.upstream] | not) then del(.mirror) else . end))
-  | ([.servers[].locations[].mirror | values] | unique | to_entries
-     | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
-  | .servers |= map(
-      .locations |= map(if .mirror then .mirror.number = $numbers[.mirror | tojson] else . end)
-      | .lines += [[.locations[].mirror | values] | unique[] | mirror_location])
-  | .lines += [[.servers[].locations[].mirror | values | {host, number}] | select(. != []) | header_lines];
+  | each_location(when(.mirror and (.upstream and $ready[.mirror.upstream] | not); del(.mirror)))
+  | ([.servers[].locations[].mirror | values] | numbered) as $numbers
+  | each_location(when(.mirror; .mirror.number = $numbers[.mirror | tojson]))
+  | .servers |= map(.lines += [[.locations[].mirror | values] | unique[] | mirror_location])
+  | .lines += [[.servers[].locations[].mirror | values | {host, number}] | select(. != []) | host_lines];
 
 # input: a location / output: the directives that copy its requests
 def location:

@@ -12,15 +12,15 @@ include "quoting";
 # output: what these annotations need: {authority: FILE, certificate: FILE}; or {closed: why}
 #
 # As for ingress-nginx, nothing is verified unless proxy-ssl-verify says so.
-def files($of; $secrets):
+def files($of; $context):
   (.["proxy-ssl-verify"] == "on") as $verify
   | .["proxy-ssl-secret"] as $name
   | if $name == null and $verify then
       {closed: "proxy-ssl-verify needs proxy-ssl-secret, the Secret with the authority in its ca.crt"}
     elif $name == null then {}
     else
-      ($name | secret("ca"; $of; $secrets)) as $authority
-      | ($name | secret("pair"; $of; $secrets)) as $pair
+      ($name | secret("ca"; $of; $context)) as $authority
+      | ($name | secret("pair"; $of; $context)) as $pair
       | if $authority.reason
           and ($verify or $authority.reason != "AuthorityMissing" or ($authority.pair | not)) then
           {closed: $authority.message}
@@ -33,37 +33,33 @@ def files($of; $secrets):
 
 # input:  [answered claim]
 # output: the same; .tls says which files, and .tls_name which name, its pods' connections need
-def claims($context):
+def claims($context; answer):
   map(
     annotations($context.options) as $set
-    | if .upstream and any($set | keys[]; startswith("proxy-ssl-")) then
+    | when(.upstream and any($set | keys[]; startswith("proxy-ssl-"));
         own_namespace as $of
-        | ($set | files($of; $context.secrets)) as $files
+        | ($set | files($of; $context)) as $files
         | if $files.closed then closed($files.closed)
-          elif $set["proxy-ssl-verify"] == "on" and (.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") | not) then
-            closed("proxy-ssl-verify is on, and nothing is verified without TLS: backend-protocol must be HTTPS, AUTO_HTTP or GRPCS")
-          elif .protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then
+          elif speaks_tls then
             .upstream += ".tls-\(.options)"
             | .tls = $files
-            | if $set["proxy-ssl-name"] then .tls_name = $set["proxy-ssl-name"] else . end
-          else .
-          end
-      else .
-      end);
+            | when($set["proxy-ssl-name"]; .tls_name = $set["proxy-ssl-name"])
+          else
+            when($set["proxy-ssl-verify"] == "on";
+              closed("proxy-ssl-verify is on, and nothing is verified without TLS: backend-protocol must be HTTPS, AUTO_HTTP or GRPCS"))
+          end));
 
 # input:  [answered claim]
 # output: the same; those with AUTO_HTTP have upstreams for TLS, too, also for what else they have (canaries)
-def for_both_schemes:
-  map(
-    if .protocol == "AUTO_HTTP" and .upstream then
-      .also += [{service, port, port_name, upstream, balance}, .also[]? | .upstream += ".https"]
-    else . end);
+def upstreams($context; answer):
+  map(when(.protocol == "AUTO_HTTP" and .upstream;
+    .also += [{service, port, port_name, upstream, balance}, .also[]? | .upstream += ".https"]));
 
 # input: model / output: the same with the end of the names of these upstreams, by what the client speaks
 def model:
   .lines += [
     select(any(.servers[].locations[]; .protocol == "AUTO_HTTP"))
-    | "  map $scheme $of_scheme {", "    https .https;", "    default \"\";", "  }", "" ];
+    | map_lines("$scheme"; "$of_scheme"; "https .https;", "default \"\";"), "" ];
 
 # input: a location / output: its directives
 def location:

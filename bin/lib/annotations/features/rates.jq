@@ -11,7 +11,6 @@
 #
 # A zone keeps its rate and size as long as nginx runs, whatever a new configuration says, so its name tells both.
 include "annotations/claims";
-include "annotations/network-lists";
 include "quoting";
 
 def zone_size: "2m"; # some 16,000 clients
@@ -47,7 +46,7 @@ def connection_zones($options):
     end);
 
 # input: [answered claim, the oldest Ingress first] / output: the same; closed are those that cannot be limited
-def claims($context):
+def claims($context; answer):
   [$context.options[] | [rates.zone]] as $zones
   | possible_rates($zones) as $is_possible
   | connection_zones($context.options) as $connections

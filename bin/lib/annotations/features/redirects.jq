@@ -7,7 +7,7 @@
 # Exact or regular one, it gets none.
 include "annotations/claims";
 include "route/ownership"; # owners, aliases, www_host
-include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
+include "allow";
 
 # How much the aliases of one namespace may come to. A hundred small Ingresses of one host with 20 aliases each would be
 # 200,000 paths: the limits of limits.jq count only what rules ask for.
@@ -48,7 +48,7 @@ def aliases_of_all($taken; $context):
 # output: the same, and claims for hosts that no rule is for: of two Ingresses that want one, the older gets it
 #
 # An alias serves what its host serves, as far as that is of the same namespace.
-def claims($context):
+def claims($context; answer):
   def set: annotations($context.options);
   . as $all
   # a canary has no host; and of the Ingresses beyond a limit, too, aliases take none
@@ -64,7 +64,7 @@ def claims($context):
   | (map(select(set.canary | not)) | owners($context)) as $owners
   | ([.[] | select(.share and own_namespace == $owners[.host]) | {(.host): true}] | add // {}) as $is_shared
   | ([.[] | select(.path == "/" and .pathType != "Default")
-       | select($ENV.HOST_OWNERSHIP == "shared" or .host == "" or own_namespace == $owners[.host]
+       | select($context.settings.HOST_OWNERSHIP == "shared" or .host == "" or own_namespace == $owners[.host]
            or $is_shared[.host] or $is_shared[.host | as_wildcard])] | group_by(.host)
      | map({(.[0].host): .}) | add // {}) as $roots
   | ([ $all[] | select(.ingress and .options and set["app-root"])
@@ -72,7 +72,7 @@ def claims($context):
        | select(all($roots[.host][]?;
            .pathType == "Prefix" and .ingress != $claim.ingress and own_namespace == ($claim | own_namespace))) ]
      | unique_by(.host)) as $rooted
-  | ($all | map(if .options and (set | moves_without_pod) then .moves = .options else . end)) as $all
+  | ($all | map(when(.options and (set | moves_without_pod); .moves = .options))) as $all
   | $all
     + [ $all[] | select(.ingress) | at_aliases ]
     + [ $context.shut[] | select(.alias | not) | {shut: at_aliases} ]
@@ -105,8 +105,6 @@ def location:
 # input: model / output: the same with the redirects of locations that no pod serves, unless clients need a certificate
 def model:
   .options as $options
-  | .servers |= map(.locations |= map(
-      if .moves and .client == null and (.reason | IN("NoReadyEndpoints", "ServiceNotFound",
-          "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed")) then
-        .directives = ([(.directives // empty), ({set: $options[.moves - 1]} + . | location)] | add)
-      else . end));
+  | each_location(when(.moves and .client == null and (.reason | IN("NoReadyEndpoints", "ServiceNotFound",
+        "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed"));
+      .directives = ([(.directives // empty), ({set: $options[.moves - 1]} + . | location)] | add)));

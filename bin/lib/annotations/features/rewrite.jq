@@ -12,7 +12,7 @@
 include "annotations/claims";
 include "annotations/expressions";
 include "route/ownership"; # owners
-include "allow"; # not used here: only so that jq 1.8.2 does not crash (bin/README.md)
+include "allow";
 
 # input: a path without expressions / output: the regular expression that matches it
 def escaped: gsub("(?<special>[.*+()])"; "\\\(.special)");
@@ -40,12 +40,9 @@ def with_head($guests):
 
 # input:  [answered claim, the oldest Ingress first]
 # output: the same, with .guest for the expressions of those who do not own the host
-def claims($context):
+def claims($context; answer):
   owners($context) as $owners
-  | map(
-      if .pathType == "RegularExpression" and (.host == "" or own_namespace != $owners[.host]) then .guest = true
-      else .
-      end);
+  | map(when(.pathType == "RegularExpression" and (.host == "" or own_namespace != $owners[.host]); .guest = true));
 
 # input: a location / output: whether $target may make a segment ".." of what its groups match: of /a(.*) and /b/$1,
 #         /a../c makes /b/../c
@@ -66,7 +63,7 @@ def may_have_dots($target):
 # is put before it, and of two, the first is taken away.
 def with_rewrite($options):
   annotations($options)["rewrite-target"] as $target
-  | if $target and $target != .path and (.pathType | IN("RegularExpression", "Exact")) then
+  | when($target and $target != .path and (.pathType | IN("RegularExpression", "Exact"));
       .rewrite = "rewrite \"\(if .pathType == "Exact" then "" else "(?i)" end)\(pattern)\" "
         + (if $target | startswith("/") then "\"\($target)\"; "
            else "\"/\($target)\"; rewrite \"(?s)^/(/.*)\" \"$1\"; "
@@ -75,9 +72,7 @@ def with_rewrite($options):
              "if ($uri ~ \"[/\\x5c][.]{1,2}([/;\\x5c]|$)\") { return 400 \"The path that the pod would get has a segment \\\".\\\" or \\\"..\\\" in it, which is not served.\\n\"; } "
            else ""
            end)
-        + "break; "
-    else .
-    end;
+        + "break; ");
 
 # input:  [location]
 # output: the longest path for which all their expressions together are not too expensive. (The digest has weighed
@@ -101,27 +96,21 @@ def with_guests:
   ([.[] | select(.guest)] | longest) as $longest
   # as a Prefix has no "/" at its end
   | sort_by(if .guest then 0.5 - (literal_head | rtrimstr("/") | length) else -(.path | length) end)
-  | if $longest >= 16383 then .
-    else
-      map(if .guest then
-          literal_head as $literal
-          | {path, pathType, ingress, status: 414,
-             message: "A path of more than \($longest) characters is not matched with it",
-             head: "~* \"(?s)^\($literal).{\([0, $longest + 1 - ($literal | length)] | max)}\""}, .
-        else . end)
-    end;
+  | when($longest < 16383;
+      map(when(.guest;
+        literal_head as $literal
+        | {path, pathType, ingress, status: 414,
+           message: "A path of more than \($longest) characters is not matched with it",
+           head: "~* \"(?s)^\($literal).{\([0, $longest + 1 - ($literal | length)] | max)}\""}, .)));
 
 # input: model / output: the same
 def model:
   .options as $options
   | .servers |= map(
-      if any(.locations[]; .pathType == "RegularExpression") then
+      when(any(.locations[]; .pathType == "RegularExpression");
         any(.locations[]; .guest) as $guests
         | .lines += [.locations | too_long]
         | .locations |= (
             map(with_head($guests))
-            | map(select(is_exact_folder))
-              + (map(select(is_exact_folder | not)) | if $guests then with_guests else . end))
-      else .
-      end
+            | map(select(is_exact_folder)) + (map(select(is_exact_folder | not)) | when($guests; with_guests))))
       | .locations |= map(with_rewrite($options)));

@@ -1,0 +1,133 @@
+# The stages of route.jq that are for more than the mechanism: state => state. Each joins the state with the file that
+# decides; without them, route.jq serves what plain Ingresses ask for.
+include "route/tls"; # known_secrets, redirected_with_tls, certificates, default_certificate
+include "route/limits"; # within_namespace_limits
+include "route/shut"; # only_of, served
+include "route/ownership"; # with_owners, namespace
+include "route/reachable"; # reachable
+include "annotations/features"; # feature_claims
+include "limits"; # limits
+include "allow"; # quoted
+
+# --- counted: not what exceeds a limit (limits.jq), nor what nginx rejects (bin/quarantine)
+
+# output: .ingresses with those last whose namespace is being deleted
+#
+# Such a namespace keeps its Ingresses until its pods have ended (since Kubernetes 1.33), which may be half a minute.
+# They give way to all others, whatever their age: false sorts before true. (sort_by keeps the order of what is equal.)
+def terminating_last:
+  (.lines | map(select(.terminating) | {(.terminating): true}) | add // {}) as $terminating
+  | if $terminating == {} then . else .ingresses |= sort_by($terminating[.ingress | namespace] // false) end;
+
+# input: summary of an Ingress that is quarantined / output: the problem; $message is what nginx says of it
+def quarantine_problem($message):
+  {ingress, reason: "RejectedByNginx", message: "it is quarantined: nothing of it is served, because nginx rejects it: \($message)"};
+
+# input: [summary of an Ingress]
+# output: {options: [{annotation: value}], numbered: the same, with the number of its set in .options.options}
+#
+# Many Ingresses have the same set of annotations. So the model has each set once, and a claim has its number, from 1.
+def numbered_sets:
+  ([.[].options.set | values] | unique) as $options
+  | ($options | to_entries | map({(.value | tojson): (.key + 1)}) | add // {}) as $numbers
+  | {$options,
+     numbered: map(if .options.set then .set = .options.set | .options.options = $numbers[.set | tojson] | del(.options.set) else . end)};
+
+# output: the state with
+#   settings, limits, secrets: what they say; shared: [namespace whose Services and Secrets any annotation may name]
+#   ours: [all Ingresses of ours, the oldest first], as their summaries are
+#   quarantined: {"namespace/name": {without_hosts}} of those that are still, byte for byte, what nginx rejected
+#   ingresses: those within the limits, with their set of annotations as a number. Quarantined ones stay among them until
+#     by_owner has decided: a host may be theirs
+#   served: those of them that are not quarantined, as their summaries are
+#   shut: [claim of one beyond a limit] (shut.jq)
+#   options, features: the sets of annotations, and what they need
+# and problems.
+# args: $rejected: what `quarantine` prints: {"namespace/name": {digest, message, without_hosts}}
+def counted($rejected):
+  .settings = .lines[0].settings
+  | reachable
+  | terminating_last
+  | .ours = .ingresses
+  | .limits = (.settings.LIMITS | limits)
+  | .limits as $limits
+  | .shared = (.settings.SHARED_NAMESPACES | split(","))
+  | .secrets = (.lines | known_secrets)
+  | (.ours | map(select($rejected[.ingress] and $rejected[.ingress].digest == tojson))) as $rejected_ones
+  | .quarantined = ($rejected_ones | map({(.ingress): ($rejected[.ingress] | {without_hosts})}) | add // {})
+  | .quarantined as $quarantined
+  | [.ours | within_namespace_limits($limits)] as $limited
+  | ($limited | map(select(.problem | not))) as $within_limits
+  | .served = ($within_limits | map(select($quarantined[.ingress] | not)))
+  | .shut = [$limited[].shut[]?]
+  | ($within_limits | numbered_sets) as {$options, $numbered}
+  | .ingresses = ($numbered | map(if $quarantined[.ingress] then .problems = [] else . end))
+  | .options = $options # those of quarantined ones tell what stays shut
+  | .features = ([.served[].uses[]?] | unique)
+  | .problems += [$limited[].problem // empty, ($rejected_ones[] | quarantine_problem($rejected[.ingress].message))]
+  | .additions = {
+      ingresses: ([.ours[].ingress] | sort),
+      options: (if $quarantined == {} then .options else .served as $served | .options | only_of($served) end), # nothing of what nginx rejects
+      features };
+
+# --- as_annotations_say
+
+# input: an answered claim / output: the same; pods that do not speak HTTP have an upstream of their own
+def with_protocol: if .upstream and .protocol then .upstream += "." + (.protocol | ascii_downcase) else . end;
+
+# input:  the state
+# output: the same, with the claims as annotations change them, and those of Ingresses beyond a limit, which are shut
+# args:   answer: {service, port} => the same, answered (route.jq)
+def as_annotations_say(answer):
+  . as $state
+  | (.claims | map(with_protocol)
+     | redirected_with_tls($state.ours; $state.limits)
+     | feature_claims($state; answer | with_protocol)
+     | map(.shut // .)) as $claims
+  | .claims = ($claims | map(select(.problem | not))) + .shut
+  | .problems += [$claims[].problem | values];
+
+# --- by_owner: only what is let in to a host (ownership.jq), and nothing that must stay shut (shut.jq)
+
+# output: the state; .owned is what with_owners says, and .claims are those that count for their host
+def by_owner:
+  . as $state
+  | .owned = (.claims | with_owners($state.ours; $state.settings.HOST_OWNERSHIP))
+  | .claims = [.owned | served($state.quarantined; $state.limits)[][]]
+  | .problems += [.owned[].problems[]?.problem];
+
+# input: why a claim does not count / output: the same, with what it was to protect
+def with_protection_lost($claim):
+  if $claim.protections then
+    "\(.), so what protects this one is not in force there: \($claim.protections | map(quoted) | join(", "))"
+  else .
+  end;
+
+# --- with_certificates
+
+# output: the state with what the model says of certificates
+def with_certificates:
+  .secrets as $secrets
+  | .owned as $hosts
+  | .limits as $limits
+  | [.settings.DEFAULT_TLS_SECRET | default_certificate(.; $secrets)] as $default
+  | ($default[0] | strings // null) as $default_file
+  | [.served | certificates($secrets; $hosts; $default_file; $limits)] as $certificates
+  | .additions += {certificates: [$certificates[] | select(.files)], defaultCertificate: $default_file}
+  | .problems += [$certificates[], ($default[0] | objects) | .problem // empty];
+
+# --- told
+
+# input:  the state, with .problems: [{ingress, namespace, reason, message}, sorted]
+# output: the same, but not many of one Ingress, or of one namespace's other objects
+#
+# An Ingress with 5,000 mistakes must not hide what is said of others. Why an Ingress is closed comes first.
+def told:
+  .limits as $limits
+  | .problems |= [ group_by([.ingress, .namespace])[]
+    | if length <= $limits.ingress_problems then .[]
+      else
+        (sort_by(.reason != "ProtectionNotAvailable")[:$limits.ingress_problems][]),
+        {ingress: .[0].ingress, reason: "MoreProblems",
+          message: "and \(length - $limits.ingress_problems) more problems\(.[0].namespace // "" | if . == "" then . else " in namespace " + . end)"}
+      end ];

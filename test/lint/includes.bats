@@ -1,0 +1,61 @@
+# The rule of includes ("jq in short" in bin/README.md): a program includes also what its includes include, and after
+# them. Otherwise jq 1.8.2 crashes (jqlang/jq#3636).
+bats_require_minimum_version 1.5.0
+load ../helpers
+
+setup() {
+  cd "$BATS_TEST_DIRNAME/../.."
+}
+
+# Prints the files that FILE includes, in order. (For "a", jq takes a.jq or a/a.jq. A file without a function of its own
+# stands for what it includes.)
+includes_of() { # FILE
+  local name file
+  while read -r name; do
+    file=$lib/$name.jq
+    [[ -e $file ]] || file=$lib/$name/${name##*/}.jq
+    if grep -q '^def ' "$file"; then echo "$file"; else includes_of "$file"; fi
+  done < <(sed -nE 's/^include "([^"]+)".*/\1/p' "$1")
+}
+
+# Prints a line for each include that is missing, or too early.
+what_is_missing() { # PROGRAM...
+  local program included needed own rest
+  for program; do
+    own=$(includes_of "$program")
+    for included in $own; do
+      rest=$'\n'${own#*"$included"}$'\n' # what comes after it
+      for needed in $(includes_of "$included"); do
+        [[ $rest == *$'\n'"$needed"$'\n'* ]] || echo "$program includes $included, and after it must include $needed, too"
+      done
+    done
+  done
+}
+
+# Prints the programs among the files: what no other file includes, and is no feature.
+programs() {
+  local file modules
+  modules=$(while read -r file; do includes_of "$file"; done <"$dir/files")
+  grep -vxF "$modules" "$dir/files" | grep -v /features/
+}
+
+@test "a program includes also what its includes include, and after them" {
+  lib=bin/lib dir=$BATS_TEST_TMPDIR
+  find bin/lib templates -name '*.jq' >"$dir/files"
+  mapfile -t programs < <(programs)
+  assert_contains "${programs[*]}" bin/lib/route/route.jq
+  assert_contains "${programs[*]}" templates/nginx.jq
+  assert_equal '' "$(what_is_missing "${programs[@]}")"
+}
+
+@test "an include that is missing or too early is named" {
+  lib=$BATS_TEST_TMPDIR
+  mkdir "$lib/c"
+  echo 'include "b";' >"$lib/missing.jq"
+  printf 'include "c"; # the functions of c\ninclude "b";\n' >"$lib/early.jq"
+  printf 'include "b";\ninclude "c";\n' >"$lib/right.jq"
+  printf 'include "c";\ndef b: c;\n' >"$lib/b.jq"
+  echo 'def c: 1;' >"$lib/c/c.jq"
+  assert_equal "$lib/missing.jq includes $lib/b.jq, and after it must include $lib/c/c.jq, too
+$lib/early.jq includes $lib/b.jq, and after it must include $lib/c/c.jq, too" "$(what_is_missing "$lib"/{missing,early,right}.jq)"
+}
