@@ -5,7 +5,14 @@
 # What is understood of HTTP: a status line, headers, and a body that ends with the connection
 # (RFC 1945, HTTP/1.0).
 #
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # for those who source this
+
+# In a summary of Ingresses: what has the name of a Secret, and what that of a ConfigMap. (The rows of
+# annotations.json say it, too, but bash reads them too slowly; annotations.bats compares both.)
+names_secret='"(secretName|auth-secret|auth-tls-secret|proxy-ssl-secret)":"'
+names_config_map='"(auth-proxy-set-headers|custom-headers)":"'
+is_timed='' is_all='' begun='' body='' status_line='' answer='' reader=''
+use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' kubectl='' kubectl_says='' prefix=''
 
 # --- what is asked for
 
@@ -71,23 +78,27 @@ ask_kubectl() { # kubectl get --raw PATH
   reader=$!
 }
 
-# Prints what is left of the answer. A process beside fetch becomes the `cat`: to kill it ends the read. (If a kubectl
-# fails in the middle of a list, its end is missing, which split_items sees.)
+# Prints what is left of the answer. With is_timed, this process becomes the `cat`: to kill it ends the read. (If a
+# kubectl fails in the middle of a list, its end is missing, which split_items sees.)
 rest_of_answer() {
   if [[ -z $is_all ]]; then
-    [[ -z $is_beside ]] || exec cat <&"$answer"
+    [[ -z $is_timed ]] || exec cat <&"$answer"
     timeout --foreground -k 1 "$READ_SECONDS" cat <&"$answer" || exit
   fi
   [[ -z $reader ]] || wait "$reader" || exit
 }
 
-# Sets body to the first 16 KiB that come from DESCRIPTOR, and is_all to yes if that is all. Fails if they do not come
-# in time. (A connection may have been reset: then nothing comes.)
+# Sets body to the first that comes from DESCRIPTOR, up to some KiB, and is_all to yes if that is all. Fails if it does
+# not come in SECONDS. (With `read -t`, each character takes bash two system calls: so if is_timed says that another
+# process ends this one in time, it reads without. A connection may have been reset: then nothing comes.)
 read_beginning() { # DESCRIPTOR SECONDS
   local said='' status=0
-  is_all=''
-  read_in_time "$2" "$1" -N 16384 || status=$?
-  body=$said
+  if [[ -n $is_timed ]]; then
+    IFS= read -r -N 16384 said <&"$1" || status=1
+  else
+    read_in_time "$2" "$1" -N 4096 || status=$?
+  fi
+  body=$said is_all=''
   ((status <= 128)) || return
   ((status == 0)) || is_all=yes
 } 2>/dev/null
@@ -187,12 +198,3 @@ why_read_failed() { # STATUS FILE_WITH_ITS_MESSAGES
   esac
   echo "${cause:-the read ended with status $1}"
 }
-
-# In a summary of Ingresses: what has the name of a Secret, and what that of a ConfigMap. (The rows of
-# annotations.json say it, too, but bash reads them too slowly; annotations.bats compares both.)
-# shellcheck disable=SC2034 # for those who source this
-names_secret='"(secretName|auth-secret|auth-tls-secret|proxy-ssl-secret)":"'
-# shellcheck disable=SC2034 # the same
-names_config_map='"(auth-proxy-set-headers|custom-headers)":"'
-is_beside='' is_all='' begun='' body='' status_line='' answer='' reader=''
-use_proxy='' proxy_file=$STATE_DIR/run/proxy proxy='' kubectl='' kubectl_says='' prefix=''

@@ -340,7 +340,7 @@ reads() { # NAME...
   READ_SECONDS=1 use_proxy=yes lists=()
   use_folder "$dir/known"
   for name; do lists[$name]=/$name; done
-  read_lists
+  in_time read_lists
 }
 
 answer_with() { # HEADER HEAD COMMAND...

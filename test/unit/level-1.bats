@@ -44,6 +44,9 @@ words_by_hand() {
 step() { "$bin/$1" "${@:2}"; }
 
 # fetch
+in_time() {
+  while read -r name word; do state[$name]=$word; done < <("$1")
+}
 take_short_list() { false; }
 beside() { "${@:2}" >"$folder/new/$1" && names+=("${1%.summary}"); }
 wait_for_all() {

@@ -108,7 +108,7 @@ read_and_summarise() { # NAME
     if [[ $1 == secrets ]]; then
       summarise_secrets
     else
-      read_lists
+      in_time read_lists
       summarise_lists
     fi
   ) >"$dir/said" 2>&1

@@ -6,6 +6,8 @@
 # folder is of lists.bash; name, list and late are those of only_new_items
 # shellcheck shell=bash disable=SC2154
 
+large_bytes=25000 # of an item: one with 150 hosts or more. (So each list with such an item is long.)
+
 # If the list was cut, it is the last item that is not whole. So that one is looked at here, in case it is one that
 # waits. (To find an item's name as text is safe: the API server writes it first, and within a string each quote has a
 # backslash.)
@@ -71,5 +73,3 @@ finished() { # ITEMS SUMMARIES
   number=$(wc -l <"$2")
   paste <(head -n "$number" "$1") <(head -n "$number" "$2")
 }
-
-large_bytes=25000 # of an item: one with 150 hosts or more. (So each list with such an item is long.)

@@ -1,6 +1,10 @@
 # lists - which lists decide the routing, what summarises them, and where a fetch leaves them for the next
 #
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # for those who source this
+
+declare -A lists=() kinds=() programs=() # of each list, by its name: its path, the kind of its items, what summarises it
+declare -A state=()                      # and in this pass: "same" or "new"
+in_order=() empty_lists=() arguments=() summaries=() folder=''
 
 # A row for each list. Who asks for which host and path (claims) is in the Ingresses only; another source of claims is
 # another row.
@@ -59,8 +63,7 @@ within_cidrs() { # COMMAND NAME [ARGUMENT...]
 # --- from one fetch to the next
 
 # new/NAME is a list that was just read, without its beginning up to `"items":[`: an empty one is `]}`. last/NAME is the
-# one that was summarised last, last/NAME.summary its summary, error/NAME what was complained of, and alive is a pipe:
-# see transport.bash.
+# one that was summarised last, last/NAME.summary its summary, and error/NAME what was complained of.
 use_folder() { # [FOLDER]
   umask 077    # what is read is for those who may read the cluster
   if [[ -n ${1-} ]]; then
@@ -70,10 +73,7 @@ use_folder() { # [FOLDER]
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
   fi
-  if [[ ! -p $folder/alive ]]; then
-    mkdir -p "$folder"/{new,last,error}
-    mkfifo "$folder/alive"
-  fi
+  [[ -d $folder/error ]] || mkdir -p "$folder"/{new,last,error}
   summaries=("${in_order[@]/%/.summary}" secrets.summary)
   summaries=("${summaries[@]/#/$folder/last/}")
   define_arguments
@@ -90,7 +90,4 @@ keep() { # NAME
   (cd "$folder/new" && exec mv -t ../last "${files[@]}")
 }
 
-# shellcheck disable=SC2034 # for those who source this
-declare -A lists=() kinds=() programs=() state=()
-in_order=() empty_lists=() arguments=() summaries=() folder=''
 define_lists

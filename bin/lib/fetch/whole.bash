@@ -27,11 +27,9 @@ is_whole_head() { # KIND HEAD
   [[ $2 =~ $whole && $2 != *'"continue":"'[!\"]* ]]
 }
 
-# Sets state[NAME]: whether the list that was read is, byte for byte, the "same" as the one that was summarised last, or
-# "new".
+# Prints whether the list that was read is, byte for byte, the "same" as the one that was summarised last, or "new".
 compare() { # NAME
-  state[$1]=new
-  ! cmp -s "$folder/new/$1" "$folder/last/$1" || state[$1]=same
+  if cmp -s "$folder/new/$1" "$folder/last/$1"; then echo "$1 same"; else echo "$1 new"; fi
 }
 
 # Puts each item on a line of its own, so that a bad one costs only itself:

@@ -7,6 +7,8 @@
 # folder is of lists.bash; use_proxy, names_secret and names_config_map are api.bash's
 # shellcheck shell=bash disable=SC2154
 
+keys=$STATE_DIR/keys look_seconds=5 times_as_long=6 # as the CPU time of the last look
+
 # A new summary of the Ingresses may name other Secrets or ConfigMaps. The file is empty if none of them names one.
 note_wanted_secrets() {
   : >"$folder/listed"
@@ -108,5 +110,3 @@ run_certificates() {
     mv -T "$folder/error/secrets.new" "$folder/error/secrets"
   fi
 }
-
-keys=$STATE_DIR/keys look_seconds=5 times_as_long=6 # as the CPU time of the last look
