@@ -274,13 +274,14 @@ loop_after() { # RELOADS
   for ((i = 0; i < $1; i++)); do count_reload; done
 }
 
-# That many changes go live, one each second, each with its reload.
+# That many changes go live, one each second, each with its reload. (If all has to wait, hold_back_the_restless ends the
+# pass, and so its shell.)
 moves_for() { # SECONDS
   local end=$((now + $1))
   for (( ; now < end; now++)); do
     pods_are noisy/moves "10.0.$((now / 250)).$((now % 250))"
     cp "$dir/now" "$next/snapshot"
-    (hold_back_the_restless) # which ends the pass if all has to wait
+    (hold_back_the_restless)
     cp "$next/snapshot" "$live/snapshot.new" && mv "$live/snapshot.new" "$live/snapshot" # another file, as in a pass
     keep_accounts
     count_reload
