@@ -240,7 +240,7 @@ who_answers_each() {
 
 # Prints the problems that the live configuration has, a line for each.
 problems() {
-  jq -r '.problems[] | "\(.reason): \(.ingress): \(.message)"' "$dir/model.json" || { echo 'the problems cannot be read' && return 1; }
+  jq -r '.problems[] | "\(.reason): \(.of | if . then ltrimstr("Ingress ") else . end): \(.message)"' "$dir/model.json" || { echo 'the problems cannot be read' && return 1; }
 }
 
 # --- tables: each row is a rule, a request and what must answer
