@@ -54,8 +54,7 @@ def heads($exact):
 # input: a host / output: its name for nginx
 #
 # In an Ingress, "*" stands for one label, in nginx for any number: so it becomes a regular expression.
-def server_name:
-  if . == "" then "_" elif startswith("*.") then as_expression else in_quotes end;
+def server_name: if . == "" then "_" elif startswith("*.") then as_expression else in_quotes end;
 
 # input: a server / output: its block
 def server_block:

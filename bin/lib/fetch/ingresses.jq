@@ -25,9 +25,8 @@ include "allow"; # is_name, only_hosts, path_refusal, quoted
 
 # input: an IngressBackend / output: the part of a claim that comes from it; the Service is in the Ingress's namespace
 def backend($namespace):
-  if .service == null then
-    {status: 501, reason: "ResourceBackendNotServed",
-     message: "a resource cannot be the backend here, only a Service can"}
+  if .service == null then {status: 501, reason: "ResourceBackendNotServed",
+    message: "a resource cannot be the backend here, only a Service can"}
   elif .service.name | is_name | not then
     {status: 503, reason: "ServiceRefused", message: "\(.service.name | quoted) is not a valid name of a Service"}
   else {service: "\($namespace)/\(.service.name)", port: (.service.port | .name // .number // 0)}
@@ -35,8 +34,7 @@ def backend($namespace):
 
 # input: an HTTPIngressPath / output: {path, pathType}; or a problem of the path
 def path_and_type:
-  (.path // "" | if . == "" then "/" else . end) as $path
-  | ($path | path_refusal) as $why
+  (.path // "" | if . == "" then "/" else . end) as $path | ($path | path_refusal) as $why
   | if $why then {$path, problem: {reason: "PathRefused", message: "the path \($path | quoted) \($why)"}}
     elif .pathType == "Exact" then {$path, pathType: "Exact"}
     else {path: ($path | if . == "/" then . else rtrimstr("/") end), pathType: "Prefix"} # or ImplementationSpecific
@@ -48,8 +46,7 @@ def rule_hosts: [.spec.rules[]? | .host // ""] | unique | only_hosts | map({(.):
 # input: an Ingress / output: a claim for each path of each rule, or a problem of the path or the rule
 def rule_claims($hosts):
   .metadata.namespace as $namespace
-  | .spec.rules[]?
-  | (.host // "") as $host
+  | .spec.rules[]? | (.host // "") as $host
   | if $hosts[$host] then .http.paths[]? | {$host} + path_and_type + (.backend | backend($namespace))
     else {problem: {reason: "HostRefused", message: "the host \($host | quoted) is not a DNS name"}}
     end;
@@ -62,18 +59,13 @@ def default_claims($hosts):
 
 # input: an Ingress / output: its summary
 def summary($settings):
-  annotated($settings) | within_limits($settings) | exact_beside_slash
-  | . as $ingress
-  | rule_hosts as $hosts
-  | {of: "Ingress \(key)", created: (.metadata.creationTimestamp // ""), claims: [rule_claims($hosts), default_claims($hosts)],
+  annotated($settings) | within_limits($settings) | exact_beside_slash | . as $ingress | rule_hosts as $hosts
+  | {of: "Ingress \(key)", created: (.metadata.creationTimestamp // ""),
+     claims: [rule_claims($hosts), default_claims($hosts)],
      tls: [.spec.tls[]? | {hosts, secretName}] | unique, problems: []}
   | as_annotations_ask($ingress; $settings)
-  | .problems = (.problems + [.claims[].problem | values] | unique)
-  | .claims |= map(select(.problem | not));
+  | .problems = (.problems + [.claims[].problem | values] | unique) | .claims |= map(select(.problem | not));
 
 settings as $settings
 | ($classes | our_classes($class; $controller)) as $our_classes
-| each_item("Ingress";
-    if is_ours($our_classes) | not then {}
-    else refused_name // summary($settings)
-    end)
+| each_item("Ingress"; if is_ours($our_classes) then refused_name // summary($settings) else {} end)

@@ -52,7 +52,7 @@ def claimed:
 # --- 2. answered
 
 # input: a claim / output: the same, answered by nginx: 503 Service Unavailable
-def unavailable($reason; $message): . + {status: 503, $reason, $message};
+def error503($reason; $message): . + {status: 503, $reason, $message};
 
 # input: the name or number of a port / output: the same as one says it
 def shown: if is_name then . else quoted end;
@@ -62,21 +62,19 @@ def shown: if is_name then . else quoted end;
 # The name of an upstream starts with what is most often different, the Service: nginx compares names letter by letter,
 # and would take half as long again to load 5,000 of them otherwise.
 def answer($services):
-  .port as $port
-  | "Service \(.service)" as $service
-  | $services[.service] as $found
+  .port as $port | $services[.service] as $found | "Service \(.service)" as $service
   | ($found.ports | if $port | type == "number" then .numbers["\($port)"] else .names[$port] end) as $its
-  | if $found == null then unavailable("ServiceNotFound"; "\($service) does not exist")
+  | if $found == null then error503("ServiceNotFound"; "\($service) does not exist")
     elif $found.external then
-      unavailable("ExternalNameNotServed"; "\($service) is an ExternalName, which is not served: it could point anywhere")
-    elif $its.port | is_port | not then unavailable("ServicePortNotFound"; "\($service) has no port \($port | shown)")
-    elif $its.protocol then unavailable("ServicePortNotTCP"; "port \($port | shown) of \($service) is not TCP")
-    else
-      . + {port: $its.port, port_name: $its.name, upstream: "\(.service | split("/") | "\(.[1]).\(.[0])").\($its.port)"}
+      error503("ExternalNameNotServed"; "\($service) is an ExternalName, which is not served: it could point anywhere")
+    elif $its.port | is_port | not then error503("ServicePortNotFound"; "\($service) has no port \($port | shown)")
+    elif $its.protocol then error503("ServicePortNotTCP"; "port \($port | shown) of \($service) is not TCP")
+    else . + {port: $its.port, port_name: $its.name}
+      | .upstream = "\(.service | split("/") | reverse | join(".")).\(.port)"
     end;
 
-# output: the state with .claims answered. Those without a Service have an error already (ingresses.jq), or are a Default
-#         without a backend, which becomes a 404.
+# output: the state with .claims answered. Those without a Service have an error already (ingresses.jq), or are a
+#         Default without a backend, which becomes a 404.
 def answered: .services as $services | .claims |= map(if .service then answer($services) else . end);
 
 # --- 3. winner
@@ -104,8 +102,7 @@ def winners:
 # output: the state with .hosts: [[winner] of each host], and .winners: all of them
 def won:
   [.claims | group_by(.host)[] | [winners]] as $decided
-  | .hosts = ($decided | map(map(select(.problem | not))))
-  | .winners = [.hosts[][]]
+  | .hosts = ($decided | map(map(select(.problem | not)))) | .winners = [.hosts[][]]
   | .problems += [$decided[][].problem | values];
 
 # --- 4. location
@@ -128,13 +125,12 @@ def upstreams($slices):
 # input: a winner / output: the location that the model shows; $upstreams is {"its name": upstream}
 def location($upstreams):
   if .upstream == null or $upstreams[.upstream] then .
-  else unavailable("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port)") end
+  else error503("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port)") end
   | (if .status then del(.upstream) else . end) | delpaths([["host"], ["port_name"], ["created"]]) | public;
 
 # output: the state with .upstreams, and .servers: one for each host
 def located:
-  .slices as $slices
-  | .upstreams = (.winners | upstreams($slices))
+  .slices as $slices | .upstreams = (.winners | upstreams($slices))
   | (.upstreams | by(.name)) as $upstreams
   | .servers = (.hosts | map({host: .[0].host, locations: map(location($upstreams))}))
   | .problems += [.servers[].locations[] | select(.reason)];
@@ -144,7 +140,6 @@ def located:
 [inputs] | state | counted($quarantine[0])
 | claimed | answered | .services as $services | as_annotations_say(answer($services))
 | by_owner | won
-| with_endpoints_limited | located | balanced
-| with_certificates
+| with_endpoints_limited | located | balanced | with_certificates
 | .problems |= unique_by([.of, .message, .namespace, .reason]) | told
 | .additions + {servers, upstreams, problems: (.problems | map({of, reason, message}))}
