@@ -61,10 +61,10 @@ copy() { # [exec]
   [[ -n $is_all ]] || ${1-} cat
 }
 
-# Sets said to what comes from DESCRIPTOR, up to where OPTION of `read` says: -d DELIMITER or -N CHARACTERS. Status: 1 if
-# the end comes first; above 128 if that takes more than SECONDS. It takes no process, unlike `timeout`. (read's status
-# is above 128 when the time is over; and when the wall clock jumps forward, and what has come is in part: then this goes
-# on.)
+# Sets said to what comes from DESCRIPTOR, up to where OPTION of `read` says: -d DELIMITER or -N CHARACTERS. Status: 1
+# if the end comes first; above 128 if that takes more than SECONDS. It takes no process, unlike `timeout`. (read's
+# status is above 128 when the time is over; and when the wall clock jumps forward, and what has come is in part: then
+# this goes on.)
 read_in_time() { # SECONDS DESCRIPTOR OPTION...
   local part now end status
   said=''

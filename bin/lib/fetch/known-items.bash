@@ -1,7 +1,7 @@
 # known-items - of a long list, only the items that are new are summarised
 #
-# A summary depends on its item alone. Beside 1,000 Ingresses, one that changes would cost the summaries of them all, and
-# so would one endpoint.
+# A summary depends on its item alone. Beside 1,000 Ingresses, one that changes would cost the summaries of them all,
+# and so would one endpoint.
 #
 # shellcheck shell=bash disable=SC2154 # folder is of lists.bash
 
@@ -97,6 +97,6 @@ know_classes() {
 # For a short list, all that takes longer than it saves. Long is a list of many Ingresses, or with one that has
 # thousands of hosts. (At the end of the file, read fails. What is summarised only once is not remembered.)
 is_long() {
-  local start
+  local start # only whether there is so much
   read -r -N "$large_bytes" start <"$folder/new/$name"
 }

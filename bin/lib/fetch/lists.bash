@@ -1,34 +1,33 @@
 # lists - which lists decide the routing, what summarises them, and where a fetch leaves them for the next
 #
-# shellcheck shell=bash disable=SC2034 # for those who source this
+# shellcheck shell=bash disable=SC2034,SC2154 # for those who source this; bin is of settings
 
 declare -A lists=() kinds=() programs=() # of each list, by its name: its path, its kind, what summarises it
 declare -A state=()                      # in this pass: "same" or "new"
 in_order=() empty_lists=() arguments=() summaries=() folder=''
 
-# A row for each list. Who asks for which host and path (claims) is in the Ingresses only; another source of claims is
-# another row.
+# A row for each list: its name, the kind of its items, what summarises it, and its path. Who asks for which host and
+# path (claims) is in the Ingresses only; another source of claims is another row.
 #
 # Of the namespaces, only those that are being deleted are read. With WATCH_NAMESPACE, a Role must be enough, and a Role
 # cannot allow anybody to read IngressClasses or namespaces, which are in no namespace: those lists count as empty.
 define_lists() {
-  local here=${WATCH_NAMESPACE:+namespaces/$WATCH_NAMESPACE/}
-  #    NAME           KIND          SUMMARISED BY      PATH
-  list namespaces     Namespace     namespaces.jq      '/api/v1/namespaces?fieldSelector=status.phase=Terminating'
-  list services       Service       services.jq        "/api/v1/${here}services"
-  list endpointslices EndpointSlice endpointslices.jq  "/apis/discovery.k8s.io/v1/${here}endpointslices"
-  list ingressclasses IngressClass  ''                 /apis/networking.k8s.io/v1/ingressclasses
-  list ingresses      Ingress       ingresses.jq       "/apis/networking.k8s.io/v1/${here}ingresses"
-}
-
-list() { # NAME KIND PROGRAM PATH
-  kinds[$1]=$2
-  [[ -z $3 ]] || programs[$1]=$bin/lib/fetch/$3 in_order+=("$1")
-  if [[ -n $WATCH_NAMESPACE && $4 != *"/namespaces/$WATCH_NAMESPACE/"* ]]; then
-    empty_lists+=("$1")
-  else
-    lists[$1]=$4
-  fi
+  local here=${WATCH_NAMESPACE:+namespaces/$WATCH_NAMESPACE/} name kind program path
+  while read -r name kind program path; do
+    kinds[$name]=$kind
+    [[ $program == - ]] || programs[$name]=$bin/lib/fetch/$program in_order+=("$name")
+    if [[ -z $WATCH_NAMESPACE || $path == *"/namespaces/$WATCH_NAMESPACE/"* ]]; then
+      lists[$name]=$path
+    else
+      empty_lists+=("$name")
+    fi
+  done <<LISTS
+namespaces      Namespace      namespaces.jq      /api/v1/namespaces?fieldSelector=status.phase=Terminating
+services        Service        services.jq        /api/v1/${here}services
+endpointslices  EndpointSlice  endpointslices.jq  /apis/discovery.k8s.io/v1/${here}endpointslices
+ingressclasses  IngressClass   -                  /apis/networking.k8s.io/v1/ingressclasses
+ingresses       Ingress        ingresses.jq       /apis/networking.k8s.io/v1/${here}ingresses
+LISTS
 }
 
 # Each program gets the same.

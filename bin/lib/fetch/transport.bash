@@ -1,7 +1,8 @@
-# transport - how all lists are read at the same time, within READ_SECONDS, and the short ones without a process for each
+# transport - how all lists are read at the same time, within READ_SECONDS, and the short ones by a single process
 #
-# One process reads, and another bounds its time: in_time. The lists of a small cluster are short: to read one costs less
-# than to start anything. Of a longer list, only the beginning is read there; a `cat` in the background reads the rest.
+# One process reads, and another bounds its time: in_time. The lists of a small cluster are short: to read one costs
+# less than to start anything. Of a longer list, only the beginning is read there; a `cat` in the background reads the
+# rest.
 #
 # lists, kinds, empty_lists, state and folder are of lists.bash
 # shellcheck shell=bash disable=SC2154,SC2034
@@ -18,7 +19,7 @@ in_time() { # COMMAND
   exec {from}< <(tell_when_over "$1")
   if ! read_to_end "$from" "$((READ_SECONDS + 1))"; then
     before=$said
-    kill "$!" 2>/dev/null || true                     # it may have just ended
+    kill "$!" 2>/dev/null || true                    # it may have just ended
     read_to_end "$from" 2 || kill -KILL "$!" || true # it says what has failed, unless it is frozen
   fi
   wait "$!" || true # bash 5.2 does not always know its status

@@ -6,7 +6,7 @@
 # 3. each of its items: see read_item in items.jq.
 # And a snapshot counts only if all lists are in it: its last line says so, and route looks for that line.
 #
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # folder is of lists.bash, body of api.bash
 
 source "$bin/lib/api.bash" # answer_of, rest_of_answer, tell_what_is_missing, fail
 
