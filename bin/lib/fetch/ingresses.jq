@@ -21,7 +21,7 @@ include "fetch/rules"; # within_limits, exact_beside_slash
 include "annotations/ingress"; # settings, annotated, as_annotations_ask
 include "annotations/ingress-files";
 include "fetch/items"; # key, each_item
-include "allow"; # is_name, only_hosts, path_refusal, quoted
+include "allow"; # is_name, only_hosts_of_rules, path_refusal, quoted
 
 # input: an IngressBackend / output: the part of a claim that comes from it; the Service is in the Ingress's namespace
 def backend($namespace):
@@ -41,7 +41,7 @@ def path_and_type:
     end;
 
 # input: an Ingress / output: {"host": true, ...} of its rules
-def rule_hosts: [.spec.rules[]? | .host // ""] | unique | only_hosts | map({(.): true}) | add // {};
+def rule_hosts: [.spec.rules[]? | .host // ""] | unique | only_hosts_of_rules | map({(.): true}) | add // {};
 
 # input: an Ingress / output: a claim for each path of each rule, or a problem of the path or the rule
 def rule_claims($hosts):
