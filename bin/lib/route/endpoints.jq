@@ -53,14 +53,15 @@ def first_endpoints($name; $most):
   | if $ready != [] then $ready else first(.ending) end
   | unique_by("\(.address):\(.port)");
 
-# input: [{name, most, found: what first_endpoints says}] of one Service / output: [summary of an EndpointSlice] with these
+# input:  [{name, most, found: what first_endpoints says}] of one Service
+# output: [summary of an EndpointSlice] with these
 def few_slices:
   [ unique_by(.name)[]
     | .name as $name
     | .found[:.most][] | {ports: {($name): .port}, ready: [.address], ending: []} ];
 
-# output: the state; Services that have too many endpoints have EndpointSlices with the first ones only. .cut is {"name of
-#         an upstream": how many it has}; .winners has what annotations ask for besides, too
+# output: the state; Services that have too many endpoints have EndpointSlices with the first ones only. .cut is {"name
+#         of an upstream": how many it has}; .winners has what annotations ask for besides, too
 def with_endpoints_limited:
   .problems += [slice_problems]
   | .winners as $winners

@@ -56,7 +56,7 @@ def rank($age): [.alias // false, $age[.of // ""] // -1];
 def with_shut_by_age($ours):
   if any(.[]; .beyond) then ($ours | ages) as $age | sort_by(rank($age)) else . end;
 
-# input:  [claim, the oldest Ingress first]; $ours: [summary of an Ingress, the oldest first]; $ownership: HOST_OWNERSHIP
+# input:  [claim, the oldest Ingress first]; $ours: [summary of an Ingress, the oldest first]; $ownership: the setting
 # output: [{host, claims, owner: its namespace (none for host ""), first: the claim that makes it the owner's,
 #           wildcard_shares: what `shares` says of the wildcard above it, if that counts}, ...]
 #

@@ -37,8 +37,8 @@ def numbered_sets:
 #   settings, limits, secrets: what they say; shared: [namespace whose Services and Secrets any annotation may name]
 #   ours: [all Ingresses of ours, the oldest first], as their summaries are
 #   quarantined: {"Ingress namespace/name": {without_hosts}} of those that are still, byte for byte, what nginx rejected
-#   ingresses: those within the limits, with their set of annotations as a number. Quarantined ones stay among them until
-#     by_owner has decided: a host may be theirs
+#   ingresses: those within the limits, with their set of annotations as a number. Quarantined ones stay among them
+#     until by_owner has decided: a host may be theirs
 #   served: those of them that are not quarantined, as their summaries are
 #   shut: [claim of one beyond a limit] (shut.jq)
 #   options, features: the sets of annotations, and what they need
