@@ -102,13 +102,13 @@ large_lists() { # INGRESSES SLICES
 read_and_summarise() { # NAME
   (
     local name
-    for name in "${!kinds[@]}"; do state[$name]=same; done
     lists=(["$1"]="/$1")
     use_folder "$folder"
     if [[ $1 == secrets ]]; then
       summarise_secrets
     else
       in_time read_lists
+      for name in "${!kinds[@]}"; do state[$name]=${state[$name]-same}; done
       summarise_lists
     fi
   ) >"$dir/said" 2>&1

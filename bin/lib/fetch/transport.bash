@@ -16,6 +16,7 @@ waiting_for='' failed=()
 # unless there is a word about each list: COMMAND has said why.
 in_time() { # COMMAND
   local from said before='' name word
+  state=()
   exec {from}< <(tell_when_over "$1")
   if ! read_to_end "$from" "$((READ_SECONDS + 1))"; then
     before=$said
@@ -24,10 +25,18 @@ in_time() { # COMMAND
   fi
   wait "$!" || true # bash 5.2 does not always know its status
   exec {from}<&-
-  while read -r name word; do state[${name:-none}]=$word; done <<<"$before$said"
+  while read -r name word; do
+    state[${name:-none}]=$word
+    [[ $word != hangs ]] || tell_hanging "$name"
+  done <<<"$before$said"
   [[ -v state[over] ]] ||
     die 1 'cannot read the lists: the process that reads them has ended; is there not enough memory?'
   for name in "${!lists[@]}"; do [[ -v state[$name] ]] || exit 1; done
+}
+
+tell_hanging() { # NAME
+  end_proxy
+  die 1 "cannot read $1: $(why_read_failed 124 /dev/null)"
 }
 
 tell_when_over() { # COMMAND
@@ -41,9 +50,8 @@ tell_when_over() { # COMMAND
 end_those_that_hang() {
   kill "${started[@]}" 2>/dev/null || true # some may have ended
   [[ -n $waiting_for ]] || return 0
-  end_proxy
-  failed+=("cannot read $waiting_for: $(why_read_failed 124 /dev/null)")
-  wait_for_all read true
+  echo "$waiting_for hangs"
+  exit 1
 }
 
 # --- the other one reads
