@@ -6,9 +6,9 @@
 #
 # In a text, jq replaces \(...) only: $nginx_says and its like are nginx's variables, from the templates.
 #
-# What an Ingress asks for beyond hosts, paths and Services is not here. The words that the includes of lib/render and
-# with_features name take what this program has, and give it back with more: with more lines, or with text for
-# nginx.conf in fields that this program only writes down (directives, head, lines, names, pass, tls).
+# What an Ingress asks for beyond hosts, paths and Services is not here. The words that the includes name add it to the
+# model, as text: directives, head and pass of a location, names and tls of a server, lines of any. They leave a plain
+# location as it is.
 
 include "annotations/features"; # with_features
 include "annotations/feature-files";
@@ -19,9 +19,9 @@ include "quoting"; # in_quotes, harmless, as_expression
 
 # input: an upstream / output: its block
 #
-# max_fails=0: which pods can serve is for Kubernetes to say. keepalive: in test/bench/tuning,
-# with 32, 64 busy clients got a third fewer answers per second; 128 gained nothing, and cost 10 MB
-# for 1,000 upstreams. keepalive_timeout: many servers close an idle connection after 5 s,
+# max_fails=0: which pods can serve is for Kubernetes to say. keepalive: in test/bench/tuning, with
+# `keepalive 32`, 64 busy clients got a third fewer answers per second; 128 gained nothing, and cost
+# 10 MB for 1,000 upstreams. keepalive_timeout: many servers close an idle connection after 5 s,
 # perhaps just when a request is on its way, so nginx must close it first.
 def upstream_block:
   "  upstream \(.name | in_quotes) {",
@@ -56,7 +56,7 @@ def heads($exact):
 # In an Ingress, "*" stands for one label, in nginx for any number: so it becomes a regular expression.
 def server_name: if . == "" then "_" elif startswith("*.") then as_expression else in_quotes end;
 
-# input: a server / output: its block
+# input: a server / output: its block. ($nginx_says refuses requests that go round in circles: answers.conf.template.)
 def server_block:
   (.locations | map(select(.pathType == "Exact") | {(.path): true}) | add // {}) as $exact
   | "  server {",

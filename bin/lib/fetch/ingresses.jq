@@ -57,7 +57,8 @@ def default_claims($hosts):
   | (if ($rules // []) == [] then "" else $hosts | keys[] end) as $host
   | {$host, path: "/", pathType: "Default"} + if $defaultBackend then $defaultBackend | backend($namespace) else {} end;
 
-# input: an Ingress / output: its summary
+# input: an Ingress / output: its summary. (What has a problem instead of a pathType is no claim: its problem moves to
+#         .problems.)
 def summary($settings):
   annotated($settings) | within_limits($settings) | exact_beside_slash | . as $ingress | rule_hosts as $hosts
   | {of: "Ingress \(key)", created: (.metadata.creationTimestamp // ""),

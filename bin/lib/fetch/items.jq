@@ -27,7 +27,7 @@ def unreadable($kind; $why):
 def each_item($kind; summary):
   inputs | . as $line | read_item
   | if has("object") | not then $line | key_of_line | unreadable($kind; "it is nested too deeply to be read")
-    elif .object | try .metadata.name catch null | type != "string" then
+    elif .object | (try .metadata.name catch null) | type != "string" then
       error("an item of the list is not of the kind \($kind)")
     else .object | . as $object | try summary catch ($object | key | unreadable($kind; "a field has the wrong type"))
     end;

@@ -12,7 +12,8 @@ def port: {port, name: (.name // "")} + if (.protocol // "TCP") == "TCP" then {}
 
 # input: [PORT] / output: {numbers, names}
 #
-# A Service may have one number for TCP and UDP. TCP is meant then, so it comes last: of equal keys, `add` keeps that.
+# A Service may have one number for TCP and UDP. TCP is meant then, so it comes last, and of equal keys, `add` keeps the
+# last.
 def ports:
   map(select(.protocol)) + map(select(.protocol | not))
   | {numbers: (map({"\(.port)": .}) | add // {}), names: (map(select(.name != "") | {(.name): .}) | add // {})};

@@ -1,9 +1,9 @@
 # whole - when a list is believed
 #
 # An outage must not look like an empty cluster, so a list counts only if all of it is there:
-# 1. its beginning: see is_whole_head;
-# 2. its end: see split_items;
-# 3. each of its items: see read_item in items.jq.
+# 1. its beginning, while it is read: see is_whole_head;
+# 2. its end, when it is summarised: see split_items;
+# 3. each of its items, then, too: see read_item in items.jq.
 # And a snapshot counts only if all lists are in it: its last line says so, and route looks for that line.
 #
 # shellcheck shell=bash disable=SC2154 # folder is of lists.bash, body of api.bash
@@ -11,7 +11,8 @@
 source "$bin/lib/api.bash" # answer_of, rest_of_answer, tell_what_is_missing, fail
 
 # Prints the items of a list, as they come. Its head is checked and left out: its resourceVersion follows every write in
-# the cluster. (answer_of sets body to how the answer begins.)
+# the cluster. (answer_of sets body to how the answer begins. If there is a `kubectl proxy`, it asks that for the same
+# path. Of a short list, take_short_list checks the head in the same way.)
 read_items() { # PATH KIND
   answer_of kubectl get --raw "$1"
   is_whole_head "$2" "${body%%'['*}" || tell_what_is_missing "$2" "${body%%'['*}"
@@ -37,7 +38,7 @@ compare() { # NAME
 #   {"metadata":{...},"spec":{...}},{"metadata":{...  =>  two lines
 # The API server writes compact JSON. Within a value, a quote is always \": so no value can contain this border. And no
 # object of these kinds has a list of objects that begin with "metadata". Fails unless the end of the list is there:
-# "Q 1" ends sed with status 1, and prints nothing more.
+# on the last line, unless it ends with ]}, "Q 1" ends sed with status 1.
 split_items() { # NAME
   local border='s/},{"metadata":{/}\n{"metadata":{/g' end='$ s/]}$//'
   [[ -s $folder/new/$1 ]] || fail 'the list is cut: its items are missing'

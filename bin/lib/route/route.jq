@@ -5,25 +5,26 @@
 #         is in them), {terminating: "namespace"}, {certificate: "namespace/name", ...}, {problem}; last {whole: true}
 # args:   $quarantine: [{"Ingress namespace/name": {summary, message, without_hosts}, ...}], which nginx rejects
 # output: {
-#   servers: [{host, locations: [{path, pathType, of, service, port, upstream}               served by pods
-#                              | {path, pathType, of, status, reason, message}  nginx answers, with an error
-#                              | {path: "/", pathType: "Default", of: null}     nobody: a 404
+#   servers: [{host, locations: [{path, pathType, of, service, port, upstream}    served by pods
+#                              | {path, pathType, of, status, reason, message}    nginx answers, with an error
+#                              | {path: "/", pathType: "Default", of: null}       nobody: a 404
 #                             ]}],
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],
-#   problems: [{of, reason, message}],
-#   ingresses: ["namespace/name" of each that is ours]
-# }, and what level 2 adds (model.md)
+#   problems: [{of, reason, message}],   (of: null, if it is about an object that is no Ingress)
+# }, and .additions (stages.jq): claimants: ["Ingress namespace/name" of each that is ours], annotations, certificates
 #
 # host "" is any host that no other server has. pathType is Exact, Prefix, or Default: what no path of the host matches.
 #
 # The program, at the end of this file, hands one state through stages: state => state. What an Ingress asks for is
 #
-#   a claim    {of, host, path, pathType, service, port}      an Ingress asks for this
+#   a claim    {of, host, path, pathType, service, port}           an Ingress asks for this; of: "Ingress demo/fruit"
 #   answered   {..., upstream} or {..., status, reason, message}   this Service answers, or nginx with an error
 #   a winner   an answered claim that has its host, path and type to itself
 #   a location what the model shows of a winner; if its Service has no pod that serves, nginx answers 503
 #
-# and at each stage it may become a problem, {of, reason, message}, in the state's .problems.
+# and at each stage it may become a problem, {of, reason, message}, in the state's .problems. The other stages are for
+# more than the mechanism. counted leaves out Ingresses beyond a limit; as_annotations_say changes claims; by_owner
+# takes those away whose host belongs to another namespace; with_protection_lost and told complete what is said.
 include "route/stages"; # counted, as_annotations_say, by_owner, with_protection_lost, with_certificates, told
 include "route/endpoints"; # with_endpoints_limited, balanced, public
 include "route/rooms";
@@ -43,7 +44,8 @@ def state:
 
 # --- 1. claim
 
-# output: .claims, those of the oldest Ingress first. Any host has a server, even if no rule asks for it.
+# output: .claims, those of the oldest Ingress first. Host "", which is any other host, always has a server. (.options
+#         is what annotations say of all claims of an Ingress.)
 def claimed:
   {of: null, host: "", path: "/", pathType: "Default"} as $nobody
   | .claims = [$nobody, (.ingresses[] | {of, created} + .options + .claims[])]
@@ -54,7 +56,7 @@ def claimed:
 # input: a claim / output: the same, answered by nginx: 503 Service Unavailable
 def error503($reason; $message): . + {status: 503, $reason, $message};
 
-# input: the name or number of a port / output: the same as one says it
+# input: the name or number of a port / output: the same, as people read it
 def shown: if is_name then . else quoted end;
 
 # input: a claim of a Service / output: the same with .upstream, which answers, or an error of nginx
