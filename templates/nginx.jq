@@ -30,11 +30,11 @@ def upstream_block:
   "    keepalive 64;", "    keepalive_timeout 4s;", "  }", "";
 
 # input: a location that nginx itself answers / output: what it says, for a quoted string
-def sentence: "\(.message | split("\"") | join("'")): path \(.path) of Ingress \(.ingress)." | harmless;
+def sentence: "\(.message | split("\"") | join("'")): path \(.path) of \(.of)." | harmless;
 
 # input: a location / output: the directives that answer
 def answer:
-  (if .ingress then "set $ingress \(.ingress | in_quotes); " else "" end) + (.directives // "")
+  (if .of then "set $ingress \(.of | object | in_quotes); " else "" end) + (.directives // "")
   + if .upstream then .pass // "proxy_pass \"http://\(.upstream | harmless)\";"
     elif .status then "return \(.status) \"\(sentence)\\n\";"
     else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"
@@ -54,8 +54,7 @@ def heads($exact):
 # input: a host / output: its name for nginx
 #
 # In an Ingress, "*" stands for one label, in nginx for any number: so it becomes a regular expression.
-def server_name:
-  if . == "" then "_" elif startswith("*.") then as_expression else in_quotes end;
+def server_name: if . == "" then "_" elif startswith("*.") then as_expression else in_quotes end;
 
 # input: a server / output: its block
 def server_block:

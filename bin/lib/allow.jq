@@ -4,6 +4,10 @@
 #
 # jq's "$" also matches before a line end at the end of the text: \z does not.
 
+# input: "namespace/name", also with the kind before it: "Ingress demo/apple"; or null / output: the namespace, or null.
+#         (split takes jq a quarter of what index does.)
+def namespace: (. // "" | split("/")[0] // "") | split(" ")[-1];
+
 # input: any value / output: whether it is a name of a Kubernetes object or class (RFC 1123 subdomain)
 def is_name:
   type == "string" and length <= 253 and test("\\A[a-z0-9]([-a-z0-9.]*[a-z0-9])?\\z");
@@ -14,14 +18,17 @@ def host_expression: "([*][.])?[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-
 # input: any value / output: whether it is a host of an Ingress rule
 def is_host: type == "string" and length <= 253 and test("\\A\(host_expression)\\z");
 
-# input: [value] / output: those that are hosts of Ingress rules, or "", as of a rule for any host
+# input: [value] / output: those that are hosts
 #
 # jq compiles an expression at each test, which takes longer than the test: so first all together, one on each line.
 def only_hosts:
-  if all(.[]; type == "string" and length <= 253 and (contains("\n") | not))
-    and (join("\n") | test("\\A(?>(\(host_expression))?\n)*(\(host_expression))?\\z")) then .
-  else map(select(. == "" or is_host))
+  if . == [] or all(.[]; type == "string" and length <= 253 and (contains("\n") | not))
+    and (join("\n") | test("\\A(?>\(host_expression)\n)*\(host_expression)\\z")) then .
+  else map(select(is_host))
   end;
+
+# input: [host of a rule] / output: those that are hosts, or "", which is any host
+def only_hosts_of_rules: map(select(. == "")) + (. - [""] | only_hosts);
 
 # input: a host / output: the name with a wildcard that is for it: "a.b.c" => "*.b.c" (RFC 6125, section 6.4.3)
 def as_wildcard:

@@ -74,7 +74,9 @@ answer_of() { # kubectl get --raw PATH
 # server what it offers first.
 # Sets answer to a file descriptor of what it prints, and reader to its process, to be waited for.
 ask_kubectl() { # kubectl get --raw PATH
-  exec {answer}< <(exec timeout --foreground -k 1 "$READ_SECONDS" "$@")
+  local with=exec
+  [[ -z ${TRACE-} ]] || with=cmd
+  exec {answer}< <("$with" timeout --foreground -k 1 "$READ_SECONDS" "$@")
   reader=$!
 }
 

@@ -85,6 +85,16 @@ read_to_end() { # DESCRIPTOR SECONDS
   read_in_time "$2" "$1" -d '' || (($? == 1))
 }
 
+# For a step that is run by hand, and not by the loop: all features of annotations are in use.
+by_hand() { # TOOL...
+  need "$@"
+  [[ -z ${features_in_use-} ]] || return 0
+  source "$bin/lib/annotations/features.bash"
+  features_in_use=$(mktemp -d)
+  trap 'rm -rf "$features_in_use"' EXIT
+  write_features "$(<"$bin/lib/annotations/features.json")"
+}
+
 # jq, with the programs of lib. In the loop, features_in_use is a folder with the features that some Ingress uses, where
 # jq looks first; and a jq that has read its programs may wait already (lib/loop/prepared.bash).
 run_jq() { # JQ_ARGUMENT...

@@ -7,6 +7,9 @@
 def harmless:
   if (tojson | utf8bytelength) == length + 2 and (contains("$") | not) then . else gsub("[^ !#%-\\[\\]-~]"; "?") end;
 
+# input: what claims something, "Ingress demo/apple" / output: "demo/apple", which nginx.conf has as $ingress
+def object: split(" ")[1];
+
 # input: text / output: a quoted nginx string
 def in_quotes: "\"\(harmless)\"";
 

@@ -62,7 +62,7 @@ load words
   ingress exact c.three.example / blue
   ingress other/any '' / red
   cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | digest_lists >"$dir/snapshot"
-  jq -c 'select(.ingress | IN("e2e/shut", "e2e/plain", "e2e/all")) | {(.ingress): {digest: tojson, message: "no"}}' "$dir/snapshot" | jq -s add >"$dir/quarantine"
+  jq -c 'select(.of | IN("Ingress e2e/shut", "Ingress e2e/plain", "Ingress e2e/all")) | {(.of): {summary: tojson, message: "no"}}' "$dir/snapshot" | jq -s add >"$dir/quarantine"
   serve_snapshot "$dir/quarantine" <"$dir/snapshot"
   assert_equal '503 503 503' "$(statuses {a.one,b.two,a.three}.example/)"
   assert_equal 'blue blue other/red' "$(who_answers b.one.example /) $(who_answers c.three.example /) $(who_answers b.b.two.example /)"
@@ -79,7 +79,7 @@ load words
   ingress shop shop.example / red server-alias=alias.example allowlist-source-range=192.0.2.1 enable-cors=true limit-rps=1 rewrite-target=/x
   ingress any '*.example' / blue
   cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | digest_lists >"$dir/snapshot"
-  jq -c 'select(.ingress == "e2e/shop") | {(.ingress): {digest: tojson, message: "no"}}' "$dir/snapshot" >"$dir/quarantine"
+  jq -c 'select(.of == "Ingress e2e/shop") | {(.of): {summary: tojson, message: "no"}}' "$dir/snapshot" >"$dir/quarantine"
   serve_snapshot "$dir/quarantine" <"$dir/snapshot"
   assert_equal '503 503 200' "$(statuses {shop,alias,other}.example/)"
   refute_contains "$(<"$STATE_DIR/live/nginx.conf")" 192.0.2.1

@@ -76,7 +76,7 @@ secrets_are() { # [OBJECT...]
         else .[] | "\(.kind | ascii_downcase)-\(.metadata.namespace)-\(.metadata.name)", tojson
         end' /dev/null "$@" >"$dir/secrets"
   while read -r name && IFS= read -r secret; do printf '%s\n' "$secret" >"$api/$name"; done <"$dir/secrets"
-  [[ ! -e $STATE_DIR/keys/times ]] || edit "$STATE_DIR/keys/times" 's/^[0-9]*/0/' # as if they had been asked for long ago
+  [[ ! -e $STATE_DIR/keys/times ]] || set_times 0 # as if they had been asked for long ago
 }
 
 # What the passes of some seconds fetch: one that looks at the Secrets at once and waits for it.

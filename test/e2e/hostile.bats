@@ -47,7 +47,7 @@ all_are_served() { # HOSTS_FILE
     kubectl -n bash-ingress exec "$pod" -- nginx -e stderr -t -q -c /tmp/bash-ingress/live/nginx.conf
   done
   # what asks for protection is closed; the number is that of the annotations in cves.jq which do
-  model "$pod" | jq -r '.problems[] | select(.reason == "ProtectionNotAvailable" and (.ingress | startswith("e2e/hostile-"))) | "\(.ingress[4:]).example"' |
+  model "$pod" | jq -r '.problems[] | select(.reason == "ProtectionNotAvailable" and (.of | startswith("Ingress e2e/hostile-"))) | "\(.of[12:]).example"' |
     sort -u >"$BATS_TEST_TMPDIR/closed"
   assert_equal 14 "$(wc -l <"$BATS_TEST_TMPDIR/closed")"
   assert_equal 503 "$(answers /good <"$BATS_TEST_TMPDIR/closed" | grep -E '^[0-9]{3}$' | sort -u)"
@@ -56,8 +56,8 @@ all_are_served() { # HOSTS_FILE
     refute_contains "$(answers "$path" <"$hosts")" 'the canary'
   done
   # each one that has a path or an annotation which is not honoured is told, in plain text
-  model "$pod" | jq -c '.problems[] | select(.ingress // "" | startswith("e2e/hostile-"))' >"$BATS_TEST_TMPDIR/problems"
-  assert_equal "$(sed -E 's|[.]example$||; s|^|e2e/|' "$hosts" | sort)" "$(jq -r .ingress "$BATS_TEST_TMPDIR/problems" | sort -u)"
+  model "$pod" | jq -c '.problems[] | select(.of // "" | startswith("Ingress e2e/hostile-"))' >"$BATS_TEST_TMPDIR/problems"
+  assert_equal "$(sed -E 's|[.]example$||; s|^|Ingress e2e/|' "$hosts" | sort)" "$(jq -r .of "$BATS_TEST_TMPDIR/problems" | sort -u)"
   run env LC_ALL=C grep -n '[^ -~]' "$BATS_TEST_TMPDIR/problems"
   assert_equal '' "$output"
   for pod in $(controller_pods); do kubectl -n bash-ingress logs "$pod" --since 60s; done >"$BATS_TEST_TMPDIR/log"

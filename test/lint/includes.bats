@@ -7,13 +7,15 @@ setup() {
   cd "$BATS_TEST_DIRNAME/../.."
 }
 
-# Prints the files that FILE includes, in order. (For "a", jq takes a.jq or a/a.jq. A file without a function of its own
+# Prints the files that FILE includes, in order. (For "a", jq takes a.jq or a/a.jq; the program of the features is written
+# where it is run. A file without a function of its own
 # stands for what it includes.)
 includes_of() { # FILE
   local name file
   while read -r name; do
     file=$lib/$name.jq
     [[ -e $file ]] || file=$lib/$name/${name##*/}.jq
+    [[ -e $file ]] || file=$written/$name.jq
     if grep -q '^def ' "$file"; then echo "$file"; else includes_of "$file"; fi
   done < <(sed -nE 's/^include "([^"]+)".*/\1/p' "$1")
 }
@@ -41,7 +43,9 @@ programs() {
 
 @test "a program includes also what its includes include, and after them" {
   lib=bin/lib dir=$BATS_TEST_TMPDIR
-  find bin/lib templates -name '*.jq' >"$dir/files"
+  written=$dir/features
+  (source bin/settings && source bin/lib/annotations/features.bash && features_in_use=$written write_features "$(<bin/lib/annotations/features.json)")
+  find bin/lib templates "$written" -name '*.jq' >"$dir/files"
   mapfile -t programs < <(programs)
   assert_contains "${programs[*]}" bin/lib/route/route.jq
   assert_contains "${programs[*]}" templates/nginx.jq
@@ -49,7 +53,7 @@ programs() {
 }
 
 @test "an include that is missing or too early is named" {
-  lib=$BATS_TEST_TMPDIR
+  lib=$BATS_TEST_TMPDIR written=''
   mkdir "$lib/c"
   echo 'include "b";' >"$lib/missing.jq"
   printf 'include "c"; # the functions of c\ninclude "b";\n' >"$lib/early.jq"

@@ -160,6 +160,16 @@ ROWS
   assert_contains "$(ask fruit.example /apple)" apple-
 }
 
+@test "the time in which nginx has to load a configuration begins when it was told, however long that had to wait" {
+  source "$bin/apply"
+  take_time() { now=$time; }
+  time=1000
+  within_bounds true
+  for time in 1100 1105; do may_still_load; done
+  time=1106
+  ! may_still_load || false
+}
+
 @test "a full disk changes nothing, and is named" {
   start_pods
   serve rules

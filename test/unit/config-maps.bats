@@ -35,7 +35,7 @@ fetch_all() {
 }
 
 later() {
-  sed -i 's/^[0-9]*/0/' "$STATE_DIR/keys/times" # as if all had been asked for long ago
+  set_times 0 # as if all had been asked for long ago
 }
 
 # What is known of a ConfigMap: the end of its line in the snapshot.
@@ -51,7 +51,7 @@ demo/two {"custom-headers": "demo/missing"}
 ROWS
   for _ in 1 2 3; do
     fetch_all >"$dir/snapshot"
-    sed -i "s/^[0-9]*/$(cut -d. -f1 /proc/uptime)/" "$STATE_DIR/keys/times" # as if that had been just now
+    set_times "$(cut -d. -f1 /proc/uptime)" # as if that had been just now
   done
   assert_equal '{"headers":{"X-A":"1"}}' "$(known_of there)"
   assert_equal "\

@@ -172,7 +172,7 @@ ROWS
 demo/asks FQDNNotServed
 demo/many EndpointRefused
 demo/many FQDNNotServed
-demo/missing ServiceNotFound' "$(jq -r '.problems[] | select(.reason | IN("EndpointRefused", "FQDNNotServed", "ServiceNotFound")) | "\(.ingress) \(.reason)"' "$dir/model.json" | sort)"
+demo/missing ServiceNotFound' "$(jq -r '.problems[] | select(.reason | IN("EndpointRefused", "FQDNNotServed", "ServiceNotFound")) | "\(.of | ltrimstr("Ingress ")) \(.reason)"' "$dir/model.json" | sort)"
   assert_contains "$(jq -r '.problems[].message' "$dir/model.json")" 'EndpointSlice demo/odd-1000: 10.0.0.150 is not served: not in ENDPOINT_CIDRS; and so in 599 more of Service demo/odd'
 }
 
@@ -184,7 +184,7 @@ demo/missing ServiceNotFound' "$(jq -r '.problems[] | select(.reason | IN("Endpo
   snapshot rules "$service_upstream" | ENDPOINT_CIDRS=10.0.0.0/8 "$bin/route" >"$dir/model.json"
   refute_contains "$("$bin/render" <"$dir/model.json")" 'server "10.96.0.7:'
   assert_equal 'AnnotationRefused: demo/fruit: service-upstream has no effect, because ENDPOINT_CIDRS is set, and kube-proxy would go to any endpoint' \
-    "$(jq -r '.problems[] | select(.reason == "AnnotationRefused") | "\(.reason): \(.ingress): \(.message)"' "$dir/model.json")"
+    "$(jq -r '.problems[] | select(.reason == "AnnotationRefused") | "\(.reason): \(.of | ltrimstr("Ingress ")): \(.message)"' "$dir/model.json")"
 }
 
 @test "an ENDPOINT_CIDRS that is none ends a program with a sentence" {

@@ -301,8 +301,8 @@ nobody_digests() {
   start_api rules
   rm "$api/ingressclasses" # an answer would be an error
   export WATCH_NAMESPACE=demo
-  "$bin/fetch" | "$bin/route" | assert_json '.ingresses | contains(["demo/fruit"])' true
-  INGRESS_CLASS=other "$bin/fetch" | "$bin/route" | assert_json '.ingresses | contains(["demo/fruit"])' false
+  "$bin/fetch" | "$bin/route" | assert_json '.claimants | contains(["Ingress demo/fruit"])' true
+  INGRESS_CLASS=other "$bin/fetch" | "$bin/route" | assert_json '.claimants | contains(["Ingress demo/fruit"])' false
   refute_contains "$(<"$dir/api.access")" ingressclasses
 }
 

@@ -70,6 +70,13 @@ lists() { # FIXTURE [EDIT] [JQ_OPTION...]
   jq "${@:3}" "${2:-.}" "$fixtures/$1/lists.json"
 }
 
+# Says that all Secrets and ConfigMaps were asked for at that time, which may be what is known already.
+set_times() { # SECONDS
+  local times
+  times=$(sed "s/^[0-9]*/$1/" "$STATE_DIR/keys/times")
+  printf '%s' "${times:+$times$'\n'}" >"$STATE_DIR/keys/times"
+}
+
 # Prints the snapshot that is made of the lists on standard input, by the real digests.
 digest_lists() {
   "$fixtures/snapshot"
@@ -233,7 +240,7 @@ who_answers_each() {
 
 # Prints the problems that the live configuration has, a line for each.
 problems() {
-  jq -r '.problems[] | "\(.reason): \(.ingress): \(.message)"' "$dir/model.json" || { echo 'the problems cannot be read' && return 1; }
+  jq -r '.problems[] | "\(.reason): \(.of | if . then ltrimstr("Ingress ") else . end): \(.message)"' "$dir/model.json" || { echo 'the problems cannot be read' && return 1; }
 }
 
 # --- tables: each row is a rule, a request and what must answer

@@ -14,8 +14,8 @@ setup() {
 {"slice":"noisy/moves-a","service":"noisy/moves","ports":{"":8080},"ready":["10.0.0.1"],"ending":[]}
 {"slice":"noisy/unused-a","service":"noisy/unused","ports":{"":8080},"ready":["10.0.0.1"],"ending":[]}
 {"slice":"quiet/stays-a","service":"quiet/stays","ports":{"":8080},"ready":["10.1.0.1"],"ending":[]}
-{"ingress":"noisy/moves","created":"2026-01-01T00:00:00Z","options":{},"claims":[{"host":"moves.example","path":"/","pathType":"Prefix","service":"noisy/moves","port":80}],"tls":[],"problems":[]}
-{"ingress":"quiet/stays","created":"2026-01-01T00:00:00Z","options":{},"claims":[{"host":"stays.example","path":"/","pathType":"Prefix","service":"quiet/stays","port":80}],"tls":[],"problems":[]}
+{"of":"Ingress noisy/moves","created":"2026-01-01T00:00:00Z","options":{},"claims":[{"host":"moves.example","path":"/","pathType":"Prefix","service":"noisy/moves","port":80}],"tls":[],"problems":[]}
+{"of":"Ingress quiet/stays","created":"2026-01-01T00:00:00Z","options":{},"claims":[{"host":"stays.example","path":"/","pathType":"Prefix","service":"quiet/stays","port":80}],"tls":[],"problems":[]}
 {"whole":true}
 SNAPSHOT
   cp "$dir/now" "$STATE_DIR/live/snapshot"
@@ -118,7 +118,7 @@ has_moved_40_times() {
 
 # Prints what the Ingresses say of it.
 told() {
-  "$bin/route" <"$STATE_DIR/live/snapshot" | jq -r '.problems[] | select(.reason == "ChangesHeldBack") | "\(.ingress): \(.message)"'
+  "$bin/route" <"$STATE_DIR/live/snapshot" | jq -r '.problems[] | select(.reason == "ChangesHeldBack") | "\(.of | ltrimstr("Ingress ")): \(.message)"'
 }
 
 @test "each Ingress of a namespace says while its changes wait, and the accounts since when; nobody does when half is paid" {
@@ -173,8 +173,8 @@ if .slice == "quiet/stays-a" then .ready = ["10.9.0.1"] else . end
 if .slice == "noisy/unused-a" then .ready = ["10.9.0.1"] else . end
 if .slice then .ready = ["10.9.0.1"] else . end
 if .service == "quiet/stays" then .ports.numbers["81"] = {port: 81, name: "b"} else . end
-select(.ingress != "quiet/stays")
-if .ingress == "noisy/moves" then .claims[0].service = "noisy/unused" else . end
+select(.of != "Ingress quiet/stays")
+if .of == "Ingress noisy/moves" then .claims[0].service = "noisy/unused" else . end
 EDITS
 }
 
@@ -228,7 +228,7 @@ times() {
   export SHARED_NAMESPACES=other,noisy
   cp "$dir/now" "$dir/before"
   while read -r who uses charged; do
-    jq -c --arg who "$who/" --arg uses "$uses" 'if .ingress // "" | startswith($who) then .uses = [$uses] else . end' "$dir/before" >"$dir/now"
+    jq -c --arg who "$who/" --arg uses "$uses" 'if .of // "" | startswith("Ingress \($who)") then .uses = [$uses] else . end' "$dir/before" >"$dir/now"
     cp "$dir/now" "$STATE_DIR/live/snapshot"
     cp "$dir/now" "$dir/was"
     : >"$dir/accounts"
@@ -251,8 +251,8 @@ ROWS
 @test "what is new, changed or gone of a namespace waits as a whole: Services, Ingresses, certificates" {
   has_moved_40_times
   before=$(grep -v '"quiet' "$STATE_DIR/live/snapshot")
-  jq -c 'select(.service != "noisy/moves") | if .ingress == "noisy/moves" then .claims[0].host = "other.example" else . end' "$dir/now" >"$dir/new"
-  sed -e '/"ingress":"noisy/ a {"ingress":"noisy/new","created":"2026-01-01T00:00:00Z","options":{},"claims":[],"tls":[],"problems":[]}' \
+  jq -c 'select(.service != "noisy/moves") | if .of == "Ingress noisy/moves" then .claims[0].host = "other.example" else . end' "$dir/now" >"$dir/new"
+  sed -e '/"of":"Ingress noisy/ a {"of":"Ingress noisy/new","created":"2026-01-01T00:00:00Z","options":{},"claims":[],"tls":[],"problems":[]}' \
     -e '$ i {"certificate":"noisy/new","file":"1-1.pem","algorithm":"RSA","names":[],"notAfter":""}' "$dir/new" >"$dir/now"
   pass_at 1001
   assert_equal "$before" "$(grep -v -e '"quiet' -e '"problem"' "$STATE_DIR/live/snapshot")"
@@ -274,13 +274,14 @@ loop_after() { # RELOADS
   for ((i = 0; i < $1; i++)); do count_reload; done
 }
 
-# That many changes go live, one each second, each with its reload.
+# That many changes go live, one each second, each with its reload. (If all has to wait, hold_back_the_restless ends the
+# pass, and so its shell.)
 moves_for() { # SECONDS
   local end=$((now + $1))
   for (( ; now < end; now++)); do
     pods_are noisy/moves "10.0.$((now / 250)).$((now % 250))"
     cp "$dir/now" "$next/snapshot"
-    (hold_back_the_restless) # which ends the pass if all has to wait
+    (hold_back_the_restless)
     cp "$next/snapshot" "$live/snapshot.new" && mv "$live/snapshot.new" "$live/snapshot" # another file, as in a pass
     keep_accounts
     count_reload

@@ -111,7 +111,7 @@ statuses() { # PATH   <HOSTS
   our_directives+=(error_page proxy_intercept_errors) # of custom-http-errors without default-backend, with codes alone
   assert_only_our_own
   assert_equal "$(jq -r '.cves[] | "\(.ingress) \(.reason)"' "$dir/snapshot.json" | grep -v null | sort -u)" \
-    "$(jq -r '.problems[] | select(.ingress // "" | startswith("demo/cve-")) | "\(.ingress) \(.reason)"' "$dir/model.json" | sort -u)"
+    "$(jq -r '.problems[] | select(.of // "" | startswith("Ingress demo/cve-")) | "\(.of | ltrimstr("Ingress ")) \(.reason)"' "$dir/model.json" | sort -u)"
   jq -r '.cves[].host' "$dir/snapshot.json" >"$dir/hosts"
   (($(wc -l <"$dir/hosts") >= 25))
   assert_equal "$(jq -r '.cves[] | if .reason == "ProtectionNotAvailable" then 503 else 200 end' "$dir/snapshot.json")" "$(statuses /good <"$dir/hosts")"
@@ -410,11 +410,11 @@ limited() { # INGRESSES LIMITS
         spec: {ingressClassName: "bash", rules: [range(400) | {host: "h\(.).example.com"}]}}]}}' >"$dir/lists"
   digest_lists <"$dir/lists" | HOST_OWNERSHIP=strict timeout 10 "$bin/route" | assert_json '.servers | length' 402
   # 20,000 addresses that all move
-  model() { jq -c -n --arg net "$1" '{ingresses: [], upstreams: [{service: "a/s", port: 80, endpoints: [range(20000) | "10.\($net).\(. / 250 | floor).\(. % 250):80"]}]}'; }
+  model() { jq -c -n --arg net "$1" '{claimants: [], upstreams: [{service: "a/s", port: 80, endpoints: [range(20000) | "10.\($net).\(. / 250 | floor).\(. % 250):80"]}]}'; }
   timeout 10 jq -r -f "$bin/lib/apply/changes.jq" --argjson most 3 <(model 1) <(model 2) >"$dir/changes"
   assert_contains "$(<"$dir/changes")" 'changed a/s:80 gained pod'
   # pods of ten Services
-  model() { jq -c -n --arg net "$1" '{ingresses: [], upstreams: [range(10) | {service: "a/s\(.)", port: 80, endpoints: ["10.\($net).0.1:80"]}]}'; }
+  model() { jq -c -n --arg net "$1" '{claimants: [], upstreams: [range(10) | {service: "a/s\(.)", port: 80, endpoints: ["10.\($net).0.1:80"]}]}'; }
   jq -r -f "$bin/lib/apply/changes.jq" --argjson most 3 <(model 1) <(model 2) >"$dir/changes"
   assert_contains "$(<"$dir/changes")" 'and pods of 2 more Services'
 }
@@ -423,9 +423,9 @@ limited() { # INGRESSES LIMITS
   snapshot rules '(.ingresses.items[] | select(.metadata.name == "fruit") | .spec.tls) = []
     | .ingresses.items += [{metadata: {namespace: "aaa", name: "squat", creationTimestamp: "2027"}, spec: {ingressClassName: "bash",
         rules: [{host: "fruit.example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "s", port: {number: 80}}}}]}}]}}]' >"$dir/snapshot"
-  jq -c 'select(.ingress == "demo/fruit" or .ingress == "demo/added-later") | {(.ingress): {digest: tojson, message: "no"}}' "$dir/snapshot" | jq -s add >"$dir/quarantine"
+  jq -c 'select(.of == "Ingress demo/fruit" or .of == "Ingress demo/added-later") | {(.of): {summary: tojson, message: "no"}}' "$dir/snapshot" | jq -s add >"$dir/quarantine"
   "$bin/route" "$dir/quarantine" <"$dir/snapshot" >"$dir/model.json"
-  jq -c '.servers[] | select(.host == "fruit.example").locations | map([.ingress, .status])' "$dir/model.json" | assert_json . '[["demo/fruit",503]]'
+  jq -c '.servers[] | select(.host == "fruit.example").locations | map([.of, .status])' "$dir/model.json" | assert_json . '[["Ingress demo/fruit",503]]'
   assert_contains "$(problems)" 'HostTaken: aaa/squat: host fruit.example belongs to namespace demo'
   assert_contains "$(problems)" 'RejectedByNginx: demo/fruit'
 }
@@ -436,7 +436,7 @@ limited() { # INGRESSES LIMITS
         rules: [{host: "shut.example", http: {paths: [{$path, pathType: "Prefix", backend: {service: {name: "apple", port: {number: 80}}}}]}}]}};
     .ingresses.items += [ingress("admin"; "/admin/users"; {"nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8"}),
       ({root: "/", above: "/admin", below: "/admin/users/public", beside: "/adm"} | to_entries[] | ingress(.key; .value; {}))]' >"$dir/snapshot"
-  jq -c 'select(.ingress == "demo/admin") | {(.ingress): {digest: tojson, message: "no"}}' "$dir/snapshot" >"$dir/quarantine"
+  jq -c 'select(.of == "Ingress demo/admin") | {(.of): {summary: tojson, message: "no"}}' "$dir/snapshot" >"$dir/quarantine"
   "$bin/route" "$dir/quarantine" <"$dir/snapshot" >"$dir/model.json"
   jq -r '.servers[] | select(.host == "shut.example").locations[] | "\(.path) \(.status)"' "$dir/model.json" >"$dir/statuses"
   assert_equal '/admin/users/public null,/admin 503,/adm null,/ 503' "$(paste -sd , "$dir/statuses")"

@@ -10,6 +10,8 @@ setup_file() {
     mkdir -p "$copy/${file%/*}"
     if is_read "$file"; then cat "$file"; else words_of "$file"; fi >"$copy/$file"
   done < <(find bin templates -type f ! -name '*.md')
+  echo 'def with_features: .;' >"$copy/bin/lib/annotations/features.jq" # which is written where it is run
+  : >"$copy/bin/lib/annotations/feature-files.jq"
   words_by_hand >>"$copy/bin/lib/common.bash"
   chmod +x "$copy/bin/"{settings,loop,fetch,route,render,apply}
 }
@@ -21,9 +23,9 @@ setup() {
 }
 teardown() { common_teardown; }
 
-# (lists.bash is the table of what is read.)
+# (lists.bash is the table of what is read, and fetch.bash names the files of that folder.)
 is_read() { # FILE
-  [[ " ${level_1[*]} " == *" $1 "* || $1 == bin/settings || $1 == bin/lib/fetch/lists.bash || $1 =~ ^bin/lib/[^/]+$ ]]
+  [[ " ${level_1[*]} " == *" $1 "* || $1 == bin/settings || $1 == bin/lib/fetch/@(lists|fetch).bash || $1 =~ ^bin/lib/[^/]+$ ]]
 }
 
 # A word of jq gives what it gets (that for a problem gives none); a word of bash does nothing.

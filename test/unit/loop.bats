@@ -42,7 +42,7 @@ teardown() { common_teardown; }
   assert_equal 0 "$status"
   for step in fetch route render apply; do
     assert_contains $'\n'"$stderr" $'\n'"$step:"$'\n'
-    [[ $stderr =~ \[#\]\ $step[^$'\n']*\ \([0-9]+\ ms\) ]] || { echo "$step" && false; }
+    [[ $stderr =~ \[#\]\ ${step}[^$'\n']*\ \([0-9]+\ ms\) ]] || { echo "$step" && false; }
   done
   for command in 'jq [^(]*route.jq' 'nginx -e stderr -t -q -c \$STATE_DIR/live/nginx.conf.new' 'mv -T \$STATE_DIR/live/nginx.conf.new \$STATE_DIR/live/nginx.conf' 'kill -HUP [0-9]+'; do
     grep -Eq "^\[#\] .*$command.* \([0-9]+ ms\)" <<<"$stderr" || { echo "$command" && false; }

@@ -370,7 +370,7 @@ event() { # FILTER   of the first Event that was created
   live_is broken "$showing"
   publish
   jq -r '.items[] | "Ingress \(.involvedObject.namespace)/\(.involvedObject.name): \(.message) (\(.reason))"' "$API/written/create" | sort >"$dir/told"
-  diff <(jq -r '.problems[] | select(.ingress) | "Ingress \(.ingress): \(.message) (\(.reason))"' "$STATE_DIR/live/model.json" | sort) "$dir/told"
+  diff <(jq -r '.problems[] | select(.of) | "\(.of): \(.message) (\(.reason))"' "$STATE_DIR/live/model.json" | sort) "$dir/told"
   assert_equal 'Warning bash-ingress.local/controller bash-ingress.local/controller me 1' \
     "$(event '| "\(.type) \(.source.component) \(.reportingComponent) \(.reportingInstance) \(.count)"')"
   assert_equal "$(event .involvedObject.name)" "$(event .metadata.name | sed 's/\.[0-9]*$//')"

@@ -22,8 +22,8 @@ with_long_paths() { # NAME...
 @test "quarantine names the Ingresses that nginx rejects, with nginx's words" {
   snapshot rules "$(with_long_paths long longer)" >"$dir/snapshot"
   "$bin/quarantine" <"$dir/snapshot" >"$dir/quarantine"
-  assert_json 'keys' '["demo/long","demo/longer"]' <"$dir/quarantine"
-  assert_json '.["demo/long"].digest | fromjson | .ingress' '"demo/long"' <"$dir/quarantine"
+  assert_json 'keys' '["Ingress demo/long","Ingress demo/longer"]' <"$dir/quarantine"
+  assert_json '.["Ingress demo/long"].summary | fromjson | .of' '"Ingress demo/long"' <"$dir/quarantine"
   assert_contains "$(<"$dir/quarantine")" 'too long parameter'
 }
 
@@ -112,7 +112,7 @@ assert_quarantine() {
     assert_contains "$(jq -r '.[].message' "$dir/quarantine")" "$words"
     "$bin/route" "$dir/quarantine" <"$dir/snapshot" >"$dir/model.json"
     assert_json '[.servers[].host | select(. == "neighbour.example" or . == "fruit.example")]' '["fruit.example","neighbour.example"]' <"$dir/model.json"
-    assert_row "$expected" "$(jq -r '[.problems[] | select(.reason == "RejectedByNginx").ingress] | join(" ")' "$dir/model.json")" "$added"
+    assert_row "$expected" "$(jq -r '[.problems[] | select(.reason == "RejectedByNginx").of | ltrimstr("Ingress ")] | join(" ")' "$dir/model.json")" "$added"
     "$bin/render" <"$dir/model.json" | "$bin/apply" test
   done < <(rows)
 }
@@ -214,7 +214,7 @@ is_served='any(.servers[] | select(.host == "long.example").locations[]; .upstre
   snapshot rules "$edit" >"$dir/snapshot"
   "$bin/quarantine" <"$dir/snapshot" >"$dir/quarantine"
   "$bin/route" "$dir/quarantine" <"$dir/snapshot" >"$dir/model"
-  assert_json '[.problems[] | select(.ingress == "demo/long").reason]' '["RejectedByNginx"]' <"$dir/model"
+  assert_json '[.problems[] | select(.of == "Ingress demo/long").reason]' '["RejectedByNginx"]' <"$dir/model"
   assert_json "$is_served" false <"$dir/model"
   snapshot rules "$edit | .ingresses.items[-1].spec.tls = [{hosts: [\"long.example\"]}]" | "$bin/route" "$dir/quarantine" |
     assert_json "$is_served" true

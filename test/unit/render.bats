@@ -45,8 +45,8 @@ golden() { # FIXTURE
 @test "nothing in a model can end a string or a directive, even if route had let it through" {
   evil='x"; } evil on; \ $host ' conf=$(jq -n --arg evil "$evil"$'\n' '{
     upstreams: [{name: $evil, endpoints: [$evil]}],
-    servers: [{host: ("*." + $evil), locations: []}, {host: $evil, locations: [{path: ("/" + $evil), pathType: "Exact", ingress: $evil, upstream: $evil},
-      {path: ("/" + $evil), pathType: "Prefix", ingress: $evil, status: 503, message: $evil}]}]}' | "$bin/render")
+    servers: [{host: ("*." + $evil), locations: []}, {host: $evil, locations: [{path: ("/" + $evil), pathType: "Exact", of: "Ingress \($evil)", upstream: $evil},
+      {path: ("/" + $evil), pathType: "Prefix", of: "Ingress \($evil)", status: 503, message: $evil}]}]}' | "$bin/render")
   routes=${conf#*--- routes}
   # no string holds what nginx could interpret, and without the strings only our own directives are left
   routes=${routes//'\n"'/'"'} # the end of each answer

@@ -31,7 +31,7 @@ golden() { # FIXTURE
       {rules: [{host: "bad.example", http: {paths: [{path: "/", backend: {service: {name: "a\nb"}}}]}}]},
       {rules: [{host: "bad.example", http: {paths: [{path: "/", backend: {service: {name: "apple", port: {number: 99999}}}}]}}]}] as $bad
     | .ingresses.items += [range($bad | length) | {metadata: {namespace: "demo", name: "bad-\(.)", creationTimestamp: "2027"}, spec: ($bad[.] + {ingressClassName: "bash"})}]' >"$dir/model.json"
-  assert_json '[.ingresses[] | select(startswith("demo/bad-"))] | length' 9 <"$dir/model.json"
+  assert_json '[.claimants[] | select(startswith("Ingress demo/bad-"))] | length' 9 <"$dir/model.json"
   assert_equal "$(model rules | jq -c "$others")" "$(jq -c "$others" "$dir/model.json")"
 }
 

@@ -97,7 +97,7 @@ has_other_line() { # NAMESPACE/NAME LINE
   ingresses_are <<<'demo/one {tls: [{secretName: "listed"}, {secretName: "opaque"}, {secretName: "missing"}, {secretName: "../../x"}]}'
   for _ in 1 2 3; do
     fetch_all >"$dir/snapshot"
-    sed -i "s/^[0-9]*/$(cut -d. -f1 /proc/uptime)/" "$STATE_DIR/keys/times" # as if that had been just now
+    set_times "$(cut -d. -f1 /proc/uptime)" # as if that had been just now
   done
   assert_equal 2 "$(grep -c '"file":' "$dir/snapshot")"
   grep -oE 'GET [^ ]*secrets[^ ]*' "$dir/api.access" | sort | uniq -c | sed 's/^ *//' >"$dir/asked"
@@ -107,14 +107,14 @@ has_other_line() { # NAMESPACE/NAME LINE
 3 GET /api/v1/secrets?fieldSelector=type=kubernetes.io/tls" "$(<"$dir/asked")"
   local when
   for when in 0 999999999; do
-    sed -i "s/^[0-9]*/$when/" "$STATE_DIR/keys/times" # as if that had been long ago; or before the machine started again
+    set_times "$when" # as if that had been long ago; or before the machine started again
     : >"$dir/api.access"
     fetch_all >/dev/null
     assert_contains "$(<"$dir/api.access")" 'GET /api/v1/namespaces/demo/secrets/missing'
   done
   add_pair demo/missing c.example
   make_opaque demo/missing
-  sed -i 's/^[0-9]*/0/' "$STATE_DIR/keys/times"
+  set_times 0
   fetch_all >"$dir/snapshot"
   assert_equal 3 "$(grep -c '"file":' "$dir/snapshot")"
 }
@@ -205,7 +205,7 @@ ROWS
   cp "$api/secret-demo-opaque" "$dir/whole"
   for answer in '' '<html>' "$(jq -c '.kind = "List"' "$dir/whole")" "$(jq -c '.metadata.name = "other"' "$dir/whole")" "$(head -c 300 "$dir/whole")"; do
     echo "$answer" >"$api/secret-demo-opaque"
-    sed -i 's/^[0-9]*/0/' "$STATE_DIR/keys/times" # as if it had been asked long ago
+    set_times 0 # as if it had been asked long ago
     run --separate-stderr fetch_all "$dir/known"
     assert_equal 1 "$status"
     assert_equal '' "$output"

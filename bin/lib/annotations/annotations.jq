@@ -23,11 +23,11 @@
 #   with       another one that has to be loaded, too
 #   where      it says for which requests the Ingress is, so it counts in a closed one, too: nobody else must get them.
 #              (A closed canary gets none.)
-#   names, uses             what its value names, a Secret or a ConfigMap, and what for (named.jq); `use` is the annotation
-#              that says for what, if it is there
-#   locations, paths        what it costs nginx (limits.jq): so many locations more in each host, one more for each match
-#              of `locations_for`; and each path counts as so many more
-#   once, characters        what it adds to nginx.conf: nothing for each path; so many characters more for each element
+#   names, uses             of what it has the name, a Secret or a ConfigMap, and what for (named.jq); `use` is another
+#                           annotation that may say what for
+#   locations, paths        what it costs nginx (limits.jq): so many locations more in each host, with one more for each
+#                           match of `locations_for`; and each path counts as so many more
+#   once, characters        what it adds to nginx.conf: nothing for each path; so many characters for each element
 #   instead    of one that is not supported: what does the same
 #   about      what it does, in a sentence
 #

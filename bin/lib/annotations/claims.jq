@@ -1,7 +1,7 @@
 # What the features share: what they ask of a claim or a location, how they close one, and how they write for nginx.
 
 # input: a claim or location / output: the namespace of its Ingress
-def own_namespace: .ingress | split("/")[0];
+def own_namespace: .of | split(" ")[1] | split("/")[0];
 
 # input: a claim or location / output: the {annotation: value} of its Ingress; $options are the context's or the model's
 def annotations($options): if .options then $options[.options - 1] else {} end;
@@ -32,11 +32,11 @@ def first_names($names; $most):
         if .[$of] | length < $most then .[$of][$name] = true else . end));
 
 # input: a claim / output: a problem of its Ingress; annotation_refused: that an annotation does not count
-def problem($reason; $message): {problem: {ingress, $reason, $message}};
+def problem($reason; $message): {problem: {of, $reason, $message}};
 def annotation_refused($message): problem("AnnotationRefused"; $message);
 
 # input: [answered claim] / output: the same, and what `told` says of each Ingress that has such a claim
-def telling(which; told): . + [[.[] | select(which)] | unique_by(.ingress)[] | told];
+def telling(which; told): . + [[.[] | select(which)] | unique_by(.of)[] | told];
 
 # output: why something is closed, in a sentence
 def not_available($why): "closed, because its protection is not available here: \($why)";
@@ -84,7 +84,7 @@ def number_networks($name; $into):
 # --- URLs that name a Service: by a name that the cluster gives it, or by its cluster address. nginx asks its pods, so
 # no name has to be resolved.
 
-# input: {"namespace/name": digest of a Service} / output: {address: "namespace/name"} of their cluster addresses
+# input: {"namespace/name": summary of a Service} / output: {address: "namespace/name"} of their cluster addresses
 def service_addresses: [.[] | .service as $service | .addresses[]? | {(.): $service}] | add // {};
 
 # input: the host of a URL / output: "namespace/name" of the Service that it names, or null; $addresses are these

@@ -21,7 +21,7 @@
 #             and `return` in that order, before `limit_req`, `auth_basic` and other directives
 #
 # To add a feature: its row in features.json, its file, "feature" in the rows of annotations.json, and tests in
-# test/annotations. `make update-golden` writes features.jq and feature-files.jq, which have all features.
+# test/annotations.
 #
 # input: the lines that begin with "include" in the files of features, each after the name of its file and a colon
 # args:  $file: features or feature-files, the file to be written; $uses: text that has each feature's name in quotes

@@ -1,6 +1,6 @@
 # features - which files of lib/annotations/features route and render load: those that an Ingress uses
 #
-# Each costs jq some 3 ms, in both programs. Run by hand, they load all.
+# Each costs jq some 3 ms, in both programs. Run by hand, they load all (by_hand, in common.bash).
 #
 # shellcheck shell=bash disable=SC2154 # bin is of settings, features_in_use of the loop
 
@@ -10,17 +10,18 @@ choose_features() { # <SNAPSHOT
   local uses
   uses=$(grep -o '"uses":\["[^]]*' | sort -u) || true # none
   [[ ! -e $features_in_use/uses || $uses != "$(<"$features_in_use/uses")" ]] || return 0
-  mkdir -p "$features_in_use/annotations"
   rm -f "$features_in_use/uses" # until all is written
-  write_features "$uses" "$features_in_use/annotations"
+  write_features "$uses"
   printf '%s\n' "$uses" >"$features_in_use/uses"
 }
 
-# Writes the program of the features whose names are in TEXT, in quotes, in two files.
-write_features() { # TEXT FOLDER
+# Writes the program of the features whose names are in TEXT, in quotes: annotations/features.jq, and feature-files.jq.
+write_features() { # TEXT
   local file
+  mkdir -p "$features_in_use/annotations"
   for file in features feature-files; do
     grep -rH '^include ' "$bin/lib/annotations/features" |
-      jq -n -R -r -L "$bin/lib" -f "$bin/lib/annotations/features-program.jq" --arg file "$file" --arg uses "$1" >"$2/$file.jq"
+      jq -n -R -r -L "$bin/lib" -f "$bin/lib/annotations/features-program.jq" --arg file "$file" --arg uses "$1" \
+        >"$features_in_use/annotations/$file.jq"
   done
 }

@@ -10,7 +10,7 @@
 include "annotations"; # asked, defaults, protects, sharing
 include "annotations/expressions"; # expression
 include "limits"; # limits
-include "allow"; # certain, is_acme_challenge, is_name, only_hosts, path_refusal, quoted
+include "allow"; # certain, is_acme_challenge, is_name, only_hosts_of_rules, path_refusal, quoted
 
 # input: anything / output: what the arguments of ingresses.jq come to, which all Ingresses have in common
 def settings:
@@ -70,7 +70,7 @@ def as_expressions($ingress):
     ( map(select(.host)) | to_entries | map(
         $paths[.key] as $path
         | .value
-        | if $path == null or $path.pathType == "Exact" then .
+        | if .pathType == "Default" or $path.pathType == "Exact" then .
           else del(.problem) + ($path.path // "" | if . == "" then "/" else . end | judged)
           end) )
   | .[];
@@ -91,7 +91,7 @@ def answered_as_asked($redirect; $closed):
 def refused_claims($ingress):
   [ ( .[] | select(.host and .problem)
       | {host, path: (.pathType as $type | .path | certain($type == "RegularExpression")), pathType: "Refused"} ),
-    ( ($ingress.left_out // [] | only_hosts[]), (.[] | select($ingress.excess and .pathType == "Default").host)
+    ( ($ingress.left_out // [] | only_hosts_of_rules[]), (.[] | select($ingress.excess and .pathType == "Default").host)
       | {host: ., path: "/", pathType: "Refused"} ) ]
   | unique;
 
@@ -120,8 +120,10 @@ def as_annotations_ask($ingress; $settings):
   $ingress.asked as $asked
   | ($ingress | redirect($settings.ssl_redirect)) as $redirect
   | [.claims | if $asked.has_expressions then as_expressions($ingress) else .[] end] as $claims
-  | {ingress, created,
-     options: ({protocol: ($asked | backend_protocol), set: $asked.set, protections: $asked.protections, share: ($ingress | shared_with)}
+  | {of, created,
+     options: (
+       {protocol: ($asked | backend_protocol), set: $asked.set, protections: $asked.protections,
+        share: ($ingress | shared_with)}
        | del(.[] | select(. == null or . == {} or . == [])))}
     + .
     + {claims: ([$claims[] | answered_as_asked($redirect; $asked.closed)]

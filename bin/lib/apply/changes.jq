@@ -16,18 +16,18 @@ def listed($verb):
 # input: [text] / output: those that are not in the other list (jq's own "-" takes minutes for 20,000)
 def minus($others): ($others | map({(.): true}) | add // {}) as $has | map(select($has[.] | not));
 
-# input: a model / output: {"namespace/name": what it asks for, ...}; whether its pods are ready does not count
+# input: a model / output: {"Ingress namespace/name": what it asks for, ...}; whether its pods are ready does not count
 #
 # Only Ingresses that are in both models, and servers that are not the same in $other: for a large model, the rest takes
 # longer than all else. (Numbers of options mean the same only where the options are the same.)
 def asked($other; $in_both):
   .options as $options
   | (if $other.options == $options then [$other.servers[]? | {(.host): .}] | add // {} else {} end) as $others
-  | [.servers[]? | select($others[.host] != .) | .host as $host | .locations[] | select(.ingress and $in_both[.ingress])
-     | {ingress, asks: ({$host} + . | del(.upstream, .ingress)
-                        | if .service and .status == 503 then del(.status, .reason, .message) else . end
-                        | if .options then .options |= $options[. - 1] else . end)}]
-  | group_by(.ingress) | map({(.[0].ingress): map(.asks)}) | add // {};
+  | [.servers[]? | select($others[.host] != .) | .host as $host | .locations[] | select(.of and $in_both[.of])
+     | {of, asks: ({$host} + . | del(.upstream, .of)
+                   | if .service and .status == 503 then del(.status, .reason, .message) else . end
+                   | if .options then .options |= $options[. - 1] else . end)}]
+  | group_by(.of) | map({(.[0].of): map(.asks)}) | add // {};
 
 # input: a model / output: {"namespace/name:port": ["address:port", ...], ...}
 def pods: [.upstreams[]? | {("\(.service):\(.port)"): .endpoints}] | add // {};
@@ -39,14 +39,14 @@ def certificates:
 
 # output: what changed, as one line
 def changes($old; $new):
-  ($old.ingresses // []) as $before | ($new.ingresses // []) as $after
+  ($old.claimants // []) as $before | ($new.claimants // []) as $after
   | ($after | minus($after | minus($before)) | map({(.): true}) | add // {}) as $in_both
   | ($old | asked($new; $in_both)) as $asked | ($new | asked($old; $in_both)) as $asks
   | ($old | pods) as $had | ($new | pods) as $has
   | ($old | certificates) as $showed | ($new | certificates) as $shows
-  | [ ($after | minus($before) | map("Ingress \(.)") | listed("added")),
-      ([$after[] | select($in_both[.] and $asks[.] != $asked[.]) | "Ingress \(.)"] | listed("changed")),
-      ($before | minus($after) | map("Ingress \(.)") | listed("removed")),
+  | [ ($after | minus($before) | listed("added")),
+      ([$after[] | select($in_both[.] and $asks[.] != $asked[.])] | listed("changed")),
+      ($before | minus($after) | listed("removed")),
       ( [$had + $has | keys[] | select($had[.] != $has[.] and (($before == $after) or ($had[.] and $has[.])))]
         | ( .[:8][] as $name
             | ($has[$name] // [] | minus($had[$name] // []) | listed("\($name) gained pod")),
@@ -58,11 +58,11 @@ def changes($old; $new):
 
 # input: [problem] / output: {"the problem as a sentence": how many its namespace has, ...}
 def sentences:
-  group_by(.ingress // "" | split("/")[0])
+  group_by(.of // "" | split("/")[0])
   | map(
       length as $number
       | .[]
-      | {("\(if .ingress then "Ingress \(.ingress): " else "" end)\(.message) (\(.reason))"): $number})
+      | {("\(if .of then "\(.of): " else "" end)\(.message) (\(.reason))"): $number})
   | add // {};
 
 # output: the problems that came and went; $old and $new are what `sentences` says. Of too many, those of namespaces
@@ -75,7 +75,7 @@ def problems($old; $new):
   | .[:$most][], (length - $most | select(. > 0) | "and \(.) problems more");
 
 . as $old | input as $new
-| "number ingresses \($new.ingresses // [] | length)",
+| "number ingresses \($new.claimants // [] | length)",
   "number problems \($new.problems // [] | length)",
   "number quarantined \([$new.problems[]? | select(.reason == "RejectedByNginx")] | length)",
   "changed \(changes($old; $new))",

@@ -21,21 +21,17 @@ def ports: [.ports[]? | select(.port | is_port) | {(.name // ""): .port}] | add 
 # (Further addresses of an endpoint mean nothing, and kube-proxy does not look at them either: see Endpoint.addresses in
 # discovery.k8s.io/v1.)
 def addresses(is_asked_for):
-  .addressType as $type
-  | [ .endpoints[]? | select(.conditions | is_asked_for) | .addresses[0]? // empty
+  .addressType as $type | [ .endpoints[]? | select(.conditions | is_asked_for) | .addresses[0]? // empty
       | if $type == "IPv4" and is_ipv4 then . elif $type == "IPv6" and is_ipv6 then "[\(.)]" else empty end ];
 
 # An endpoint without the condition `ready` counts as ready (EndpointConditions in discovery.k8s.io/v1). Pods that are
 # ending but still serve are used only if none is ready, as kube-proxy does.
-def is_ready: .ready != false;
 def is_ending: .ready == false and .serving == true and .terminating == true;
 
 each_item("EndpointSlice";
   (.metadata.labels["kubernetes.io/service-name"] // "") as $service
-  | if $service == "" then {}
-    else
-      {slice: key, service: "\(.metadata.namespace)/\($service)"} + of_controllers($namespace; $pod)
+  | if $service == "" then {} else {slice: key, service: "\(.metadata.namespace)/\($service)"}
+      + of_controllers($namespace; $pod)
       + if .addressType == "FQDN" then {fqdn: true}
-        else {ports: ports, ready: addresses(is_ready), ending: addresses(is_ending)}
-        end
+        else {ports: ports, ready: addresses(.ready != false), ending: addresses(is_ending)} end
     end)

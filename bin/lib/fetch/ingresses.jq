@@ -7,7 +7,7 @@
 #         DEFAULT_ANNOTATIONS and LIMITS
 # output: a line for each: {} if it is of no class of ours (known-items.bash wants a line for each), {problem} if it
 #         cannot be read (items.jq), else
-#         {ingress: "namespace/name", created: its creationTimestamp,
+#         {of: "Ingress namespace/name", created: its creationTimestamp,
 #          claims: [{host, path, pathType, service: "namespace/name", port: number or name}      a Service answers
 #                 | {host, path, pathType, status, reason, message}                              nginx answers, an error
 #                 | {host, path: "/", pathType: "Default"}],                                     nobody: a 404
@@ -21,13 +21,12 @@ include "fetch/rules"; # within_limits, exact_beside_slash
 include "annotations/ingress"; # settings, annotated, as_annotations_ask
 include "annotations/ingress-files";
 include "fetch/items"; # key, each_item
-include "allow"; # is_name, only_hosts, path_refusal, quoted
+include "allow"; # is_name, only_hosts_of_rules, path_refusal, quoted
 
 # input: an IngressBackend / output: the part of a claim that comes from it; the Service is in the Ingress's namespace
 def backend($namespace):
-  if .service == null then
-    {status: 501, reason: "ResourceBackendNotServed",
-     message: "a resource cannot be the backend here, only a Service can"}
+  if .service == null then {status: 501, reason: "ResourceBackendNotServed",
+    message: "a resource cannot be the backend here, only a Service can"}
   elif .service.name | is_name | not then
     {status: 503, reason: "ServiceRefused", message: "\(.service.name | quoted) is not a valid name of a Service"}
   else {service: "\($namespace)/\(.service.name)", port: (.service.port | .name // .number // 0)}
@@ -35,21 +34,19 @@ def backend($namespace):
 
 # input: an HTTPIngressPath / output: {path, pathType}; or a problem of the path
 def path_and_type:
-  (.path // "" | if . == "" then "/" else . end) as $path
-  | ($path | path_refusal) as $why
+  (.path // "" | if . == "" then "/" else . end) as $path | ($path | path_refusal) as $why
   | if $why then {$path, problem: {reason: "PathRefused", message: "the path \($path | quoted) \($why)"}}
     elif .pathType == "Exact" then {$path, pathType: "Exact"}
     else {path: ($path | if . == "/" then . else rtrimstr("/") end), pathType: "Prefix"} # or ImplementationSpecific
     end;
 
 # input: an Ingress / output: {"host": true, ...} of its rules
-def rule_hosts: [.spec.rules[]? | .host // ""] | unique | only_hosts | map({(.): true}) | add // {};
+def rule_hosts: [.spec.rules[]? | .host // ""] | unique | only_hosts_of_rules | map({(.): true}) | add // {};
 
 # input: an Ingress / output: a claim for each path of each rule, or a problem of the path or the rule
 def rule_claims($hosts):
   .metadata.namespace as $namespace
-  | .spec.rules[]?
-  | (.host // "") as $host
+  | .spec.rules[]? | (.host // "") as $host
   | if $hosts[$host] then .http.paths[]? | {$host} + path_and_type + (.backend | backend($namespace))
     else {problem: {reason: "HostRefused", message: "the host \($host | quoted) is not a DNS name"}}
     end;
@@ -62,18 +59,13 @@ def default_claims($hosts):
 
 # input: an Ingress / output: its summary
 def summary($settings):
-  annotated($settings) | within_limits($settings) | exact_beside_slash
-  | . as $ingress
-  | rule_hosts as $hosts
-  | {ingress: key, created: (.metadata.creationTimestamp // ""), claims: [rule_claims($hosts), default_claims($hosts)],
+  annotated($settings) | within_limits($settings) | exact_beside_slash | . as $ingress | rule_hosts as $hosts
+  | {of: "Ingress \(key)", created: (.metadata.creationTimestamp // ""),
+     claims: [rule_claims($hosts), default_claims($hosts)],
      tls: [.spec.tls[]? | {hosts, secretName}] | unique, problems: []}
   | as_annotations_ask($ingress; $settings)
-  | .problems = (.problems + [.claims[].problem | values] | unique)
-  | .claims |= map(select(.problem | not));
+  | .problems = (.problems + [.claims[].problem | values] | unique) | .claims |= map(select(.problem | not));
 
 settings as $settings
 | ($classes | our_classes($class; $controller)) as $our_classes
-| each_item("Ingress";
-    if is_ours($our_classes) | not then {}
-    else refused_name // summary($settings)
-    end)
+| each_item("Ingress"; if is_ours($our_classes) then refused_name // summary($settings) else {} end)

@@ -25,9 +25,7 @@ def unreadable($kind; $why):
 #
 # One odd object harms only itself: if there is no summary of it, it is left out, and named.
 def each_item($kind; summary):
-  inputs
-  | . as $line
-  | read_item
+  inputs | . as $line | read_item
   | if has("object") | not then $line | key_of_line | unreadable($kind; "it is nested too deeply to be read")
     elif .object | try .metadata.name catch null | type != "string" then
       error("an item of the list is not of the kind \($kind)")

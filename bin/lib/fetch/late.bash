@@ -18,7 +18,7 @@ let_large_ones_wait() { # COMMAND...
     function value(field) {
       if (match(item, "\"" field "\":\"[^\"]*\"")) return substr(item, RSTART + length(field) + 4, RLENGTH - length(field) - 5)
     }
-    FILENAME != "-" { if (match($0, /^[{]"ingress":"[^"]*"/)) before[substr($0, 13, RLENGTH - 13)] = $0; next }
+    FILENAME != "-" { if (match($0, /^[{]"of":"Ingress [^"]*"/)) before[substr($0, 16, RLENGTH - 16)] = $0; next }
     { getline item <items }
     $0 == "late" { $0 = "late\t" before[value("namespace") "/" value("name")] }
     { print }' "$folder/last/ingresses.summary" - <"$list/found" >"$list/found.new"
@@ -64,7 +64,7 @@ take_late_summaries() { # FOLDER
     return 0
   fi
   : >"$1/last/ingresses"
-  [[ -z $said ]] || log "cannot digest a large Ingress: $said"
+  [[ -z $said ]] || log "cannot summarise a large Ingress: $said"
 }
 
 # Prints each item that was summarised, with its summary. (If COMMAND was ended, the last line may be cut.)

@@ -2,8 +2,8 @@
 #
 # shellcheck shell=bash disable=SC2034,SC2154 # for those who source this; bin is of settings
 
-declare -A lists=() kinds=() programs=() # of each list, by its name: its path, the kind of its items, what summarises it
-declare -A state=()                      # and in this pass: "same" or "new"
+declare -A lists=() kinds=() programs=() # of each list, by its name: its path, its kind, what summarises it
+declare -A state=()                      # in this pass: "same" or "new"
 in_order=() empty_lists=() arguments=() summaries=() folder=''
 
 # A row for each list: its name, the kind of its items, what summarises it, and its path. Who asks for which host and

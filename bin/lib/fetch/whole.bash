@@ -23,7 +23,8 @@ read_items() { # PATH KIND
 # By the Kubernetes API conventions (lists and paging), it must have the kind that was asked for, items, a
 # resourceVersion, and no continue token, which would say that this is only the first page.
 is_whole_head() { # KIND HEAD
-  local whole='^\{"kind":"'$1'","apiVersion":"[^"]*","metadata":\{("[a-zA-Z]+":[^][{}]+,)?"resourceVersion":"[^"]+"(,"[a-zA-Z]+":[^][{}]+)?\},"items":$'
+  local metadata='("[a-zA-Z]+":[^][{}]+,)?"resourceVersion":"[^"]+"(,"[a-zA-Z]+":[^][{}]+)?'
+  local whole='^\{"kind":"'$1'","apiVersion":"[^"]*","metadata":\{'$metadata'\},"items":$'
   [[ $2 =~ $whole && $2 != *'"continue":"'[!\"]* ]]
 }
 

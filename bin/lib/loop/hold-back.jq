@@ -16,7 +16,7 @@ def most_told: 10; # Ingresses of a namespace that are told
 # --- lines and namespaces
 
 # input: a line / output: its namespace; none for a line that has to go live at once
-def namespace: .slice // .service // .ingress // .certificate // .problem.namespace | values | split("/")[0];
+def namespace: .slice // .service // .of // .certificate // .problem.namespace | values | split("/")[0] | split(" ")[-1];
 
 # input:  a line
 # output: what an Ingress uses: "namespace/name" of each Service that a claim names; and "namespace/" for all of a
@@ -41,7 +41,7 @@ def in_order:
           elif .terminating then [0, .terminating]
           elif .slice then [2, .slice]
           elif .service then [1, .service]
-          elif .ingress then [3, .ingress]
+          elif .of then [3, .of]
           elif .certificate then [4, .certificate]
           elif .whole then [6]
           else [5, .]
@@ -80,7 +80,7 @@ def restless($now):
 
 # input: the text of a snapshot / output: {"what is used": true, ...}. (Most lines need not be parsed.)
 def all_used:
-  reduce (split("\n")[] | select(startswith("{\"ingress\""))
+  reduce (split("\n")[] | select(startswith("{\"of\""))
     | if contains("\"uses\":[") then fromjson | used
       else split("\"service\":\"")[1:][] | split("\"")[0]
       end) as $used ({}; .[$used] = true);
@@ -131,8 +131,8 @@ def decide($was; $wanted; $used; $now):
 
 # input: [line] of a namespace that is held back / output: a problem for each of its Ingresses, but not many
 def problems($namespace):
-  limit(most_told; .[] | .ingress // empty)
-  | {problem: {ingress: ., reason: "ChangesHeldBack",
+  limit(most_told; .[] | .of // empty)
+  | {problem: {of: ., reason: "ChangesHeldBack",
       message: "namespace \($namespace) changes something all the time: so that this cuts nobody's connections, a change may wait \(cost) s"}};
 
 # input:  the snapshot, as [line]

@@ -79,7 +79,7 @@ be_the_only_loop() {
   { read -r pid start <"$STATE_DIR/run/loop"; } 2>/dev/null || true # it is the first
   [[ -z $pid || $(start_of "$pid") != "$start" ]] ||
     die 1 "another loop, process $pid, works in STATE_DIR=$STATE_DIR: end that one, or set another STATE_DIR"
-  echo "$$ $(start_of "$$")" >"$STATE_DIR/run/loop"
+  echo "$$ $(start_of "$$")" >"$STATE_DIR/run/loop" || true # the disk is full: better two loops than none
 }
 
 # Prints when a process was started, which is the 22nd field (proc(5)); the second, its name, may have spaces.

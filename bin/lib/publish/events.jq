@@ -53,22 +53,25 @@ def routed:
   | {type: "Normal", reason: "Routed",
      message: "all that it asks for is served\(if $points == [] then "" else ", at " + ($points | join(", ")) end)"};
 
+# input: an Ingress / output: what claims and problems are .of
+def of: "Ingress \(key)";
+
 # input: {items: [Ingress]} / output: the three lines
 def due:
   (now | floor) as $now
   | .items as $items
-  | ([$model[0].ingresses[]? | {(.): true}] | add // {}) as $is_ours
-  | ([$items[] | select($is_ours[key]) | {(key): .}] | add // {}) as $ours
+  | ([$model[0].claimants[]? | {(.): true}] | add // {}) as $is_ours
+  | ([$items[] | select($is_ours[of]) | {(of): .}] | add // {}) as $ours
   | ( $model[0].problems // []
-      | map(select(.ingress != null and $ours[.ingress] != null))
-      | group_by(.ingress) ) as $troubled
-  | ($troubled | map({(.[0].ingress): true}) | add // {}) as $is_troubled
+      | map(select(.of != null and $ours[.of] != null))
+      | group_by(.of) ) as $troubled
+  | ($troubled | map({(.[0].of): true}) | add // {}) as $is_troubled
   # An Ingress without problems has an Event when it gets its first address, or when its last problem is solved.
   | ($told[0].troubled // {}) as $was_troubled
   | ($first | add // {}) as $first
-  | [ $ours[] | select($is_troubled[key] | not) | select($was_troubled[key] or $first[key])
-      | . as $ingress | ($first[key] // .status) | routed | event($ingress; $now) ] as $solved
-  | [ $troubled[] | $ours[.[0].ingress] as $ingress | warnings | event($ingress; $now) ] as $warnings
+  | [ $ours[] | select($is_troubled[of] | not) | select($was_troubled[of] or $first[of])
+      | . as $ingress | ($first[of] // .status) | routed | event($ingress; $now) ] as $solved
+  | [ $troubled[] | $ours[.[0].of] as $ingress | warnings | event($ingress; $now) ] as $warnings
   | ($told[0].events // {}) as $times
   | ($solved + $warnings) as $all
   # (One that was told later than now was told while the clock was ahead.)
@@ -78,7 +81,7 @@ def due:
     ( {troubled: (
          $is_troubled
          + ( $due[$most:]
-             | map(select(.type == "Normal") | .involvedObject | {"\(.namespace)/\(.name)": true})
+             | map(select(.type == "Normal") | .involvedObject | {"\(.kind) \(.namespace)/\(.name)": true})
              | add // {} )),
        events: ([$all[] | key | select($times[.]) | {(.): $times[.]}] | add // {} | . + $new)} | tojson ),
     ( {apiVersion: "v1", kind: "List", items: $due[:$most]} | tojson );

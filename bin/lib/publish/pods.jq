@@ -1,4 +1,4 @@
-# The digest of this controller's pods.
+# The summary of this controller's pods.
 #
 # input:  the PodList of its namespace, read with `inputs` (jq -n), so that an empty answer is an error
 # args:   $me: the name of this pod

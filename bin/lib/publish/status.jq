@@ -84,11 +84,11 @@ def listed:
 
 input
 | points as $exposure
-| (if $ending then {} else [$model[0].ingresses[]? | {(.): true}] | add // {} end) as $is_ours
+| (if $ending then {} else [$model[0].claimants[]? | {(.): true}] | add // {} end) as $is_ours
 | ($sent[0] // {}) as $sent
 | [ .items[] | select($sent[key] != .metadata.resourceVersion) ] as $current
-| [ $current[] | select($is_ours[key] | not) | select(shown != [] and is_written_by_us) ] as $left
-| [ $current[] | select($is_ours[key]) | select($exposure.points and shown != $exposure.points) ] as $arrived
+| [ $current[] | select($is_ours["Ingress \(key)"] | not) | select(shown != [] and is_written_by_us) ] as $left
+| [ $current[] | select($is_ours["Ingress \(key)"]) | select($exposure.points and shown != $exposure.points) ] as $arrived
 | (if $ending and ($pods[0].others > 0 or ($pods[0].mine | not)) then [] else $left end) as $left
 | ($left | length + ($arrived | length) - $most) as $waiting
 | $left[:$most] as $left
@@ -98,7 +98,7 @@ input
       ($left | listed | "\(.): no address, since we no longer serve them") ] | join("; ") ),
   ( if any($arrived[]; $exposure.points - shown != []) then $pods[0].ready | join(" ") else "" end ),
   ( if $waiting > 0 then $waiting else 0 end ),
-  ( [$arrived[] | select(shown == []) | {(key): showing($exposure.points).status}] | add // {} | tojson ),
+  ( [$arrived[] | select(shown == []) | {"Ingress \(key)": showing($exposure.points).status}] | add // {} | tojson ),
   ( [.items[] | select($sent[key] == .metadata.resourceVersion), $left[], $arrived[]
      | {(key): .metadata.resourceVersion}]
     | add // {} | tojson ),

@@ -1,7 +1,7 @@
 # derived-values - what the frame is made of beside nginx.conf.template and the settings: fragments, and values that
 # are worked out of the settings
 #
-# shellcheck shell=bash disable=SC2016,SC2034,SC2154 # the dollar signs are nginx's; names are of settings, or for envsubst
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154 # dollar signs of nginx; names for envsubst
 
 # Puts each other template in the place of its name, on a line of its own. MODULES (for load_module) and STREAM (for
 # what is not HTTP) are holes as ROUTES is, for what the cluster decides; nothing does so far, so their lines go. (sed

@@ -18,7 +18,7 @@ def merged:
       else map(.host | in_quotes)
       end | join("\n      "))};
   .servers |= (
-    [ . // [] | group_by(.locations[0].ingress)[]
+    [ . // [] | group_by(.locations[0].of)[]
       | if length == 1 then . else group_by(content)[] end # most Ingresses have one host
       | if length > 1 or .[0].others then one else .[0] end ]
     | sort_by((.others | not), .host));

@@ -14,14 +14,14 @@ def slice_problems:
   .slices as $slices
   | if any($slices[][]; .fqdn or .refused) | not then empty
     else
-      ([.winners[] | select(.upstream) | {ingress} + (., .also[]? | {service})] | unique)[]
-      | . as {$ingress, $service}
+      ([.winners[] | select(.upstream) | {of} + (., .also[]? | {service})] | unique)[]
+      | . as {of: $ingress, $service}
       | ($slices[$service] // []) as $its
       | (select(any($its[]; .fqdn))
          | {reason: "FQDNNotServed", message: "Service \($service) has an EndpointSlice of addressType FQDN, which is not served: it could point anywhere"}),
         ([$its[].refused // empty] | select(. != [])
          | {reason: "EndpointRefused", message: "\(.[0])\(if .[1:] == [] then "" else "; and so in \(.[1:] | length) more of Service \($service)" end)"})
-      | {$ingress} + .
+      | {of: $ingress} + .
     end;
 
 # input:  [[what asks for an upstream, each for another one] of each Service]
@@ -53,14 +53,15 @@ def first_endpoints($name; $most):
   | if $ready != [] then $ready else first(.ending) end
   | unique_by("\(.address):\(.port)");
 
-# input: [{name, most, found: what first_endpoints says}] of one Service / output: [summary of an EndpointSlice] with these
+# input:  [{name, most, found: what first_endpoints says}] of one Service
+# output: [summary of an EndpointSlice] with these
 def few_slices:
   [ unique_by(.name)[]
     | .name as $name
     | .found[:.most][] | {ports: {($name): .port}, ready: [.address], ending: []} ];
 
-# output: the state; Services that have too many endpoints have EndpointSlices with the first ones only. .cut is {"name of
-#         an upstream": how many it has}; .winners has what annotations ask for besides, too
+# output: the state; Services that have too many endpoints have EndpointSlices with the first ones only. .cut is {"name
+#         of an upstream": how many it has}; .winners has what annotations ask for besides, too
 def with_endpoints_limited:
   .problems += [slice_problems]
   | .winners as $winners
@@ -79,7 +80,7 @@ def with_endpoints_limited:
   | .cut = ($asked | map(select((.found | length) > .most) | {(.upstream): .most}) | add // {})
   | .cut as $cut
   | .problems += [$winners[] | select(.upstream and $cut[.upstream])
-      | {ingress, reason: "TooManyEndpoints", message: "Service \(.service) has too many endpoints: for port \(.port), only the first \($cut[.upstream]) are served"}];
+      | {of, reason: "TooManyEndpoints", message: "Service \(.service) has too many endpoints: for port \(.port), only the first \($cut[.upstream]) are served"}];
 
 # input: a winner / output: the same without what only route needs
 def public:

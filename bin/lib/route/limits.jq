@@ -6,9 +6,10 @@
 # What exceeds a limit is not served, and is a problem; the oldest Ingresses count first.
 include "route/ownership";
 include "route/shut";
+include "allow"; # namespace
 import "annotations" as $table;
 
-# input:  digest of an Ingress with annotations
+# input:  summary of an Ingress with annotations
 # output: how many more locations these ask for in each host: for whom nginx asks, for copies, and for pages of errors,
 #         which are one, and one for each code of nginx's own (before_pods in errors.jq)
 def more_locations:
@@ -22,7 +23,7 @@ def more_locations:
 # input: the name of an annotation / output: whether it is a list of networks (claims.jq)
 def is_network_list: $table::table[0][.].type == "networks";
 
-# input:  digest of an Ingress
+# input:  summary of an Ingress
 # output: how many characters its annotations may add to nginx.conf for each path (not what is there once); each of
 #         auth-response-headers adds a directive
 def text_for_each_path:
@@ -32,21 +33,21 @@ def text_for_each_path:
       + (if $row.characters then $row.characters * (.value | length) else 0 end) ]
   | add // 0;
 
-# input:  digest of an Ingress with annotations
+# input:  summary of an Ingress with annotations
 # output: what these add to each of its paths. A path takes nginx some 15 kB of memory; a session cookie adds 33 kB, and
 #         TLS 26
 def more_for_each_path:
   ([.options.set | keys[] | $table::table[0][.].paths // 0] | add // 0)
   + (if .options.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then 1 else 0 end);
 
-# input:  digest of an Ingress
+# input:  summary of an Ingress
 # output: how many characters of nginx.conf its paths come to, at most: each has two locations, and may be in each four
 #         times. STATE_DIR has to hold several of such files.
 def characters:
   [.claims[] | select(.pathType != "Default").path | length] as $lengths
   | 8 * ($lengths | add // 0) + ($lengths | length) * (300 + 2 * text_for_each_path);
 
-# input:  digest of an Ingress with annotations
+# input:  summary of an Ingress with annotations
 # output: {"name of a limit": {"what": how much of it}} of what nginx has once for all that ask for the same: a list of
 #         networks, and a date for session cookies, which takes 24 kB
 def shared:
@@ -58,7 +59,7 @@ def shared:
 # output: the sum of the numbers
 def total(numbers): reduce numbers as $number (0; . + $number);
 
-# input: [digest of an Ingress] / output: {"what there is a limit for": how much of it they ask for}
+# input: [summary of an Ingress] / output: {"what there is a limit for": how much of it they ask for}
 def size:
   def hosts: .claims[] | select(.pathType == "Default").host;
   def number_of_hosts: [hosts] | length;
@@ -85,7 +86,7 @@ def size:
 def exceeded($limits):
   first((to_entries[] | select(.value > $limits["namespace_\(.key)"]).key), null);
 
-# input:  [digest of an Ingress of one namespace, the oldest first]
+# input:  [summary of an Ingress of one namespace, the oldest first]
 # output: {problem, ingress} for each with which they exceed a limit
 def beyond_limits($limits):
   foreach .[] as $ingress ({};
@@ -98,24 +99,24 @@ def beyond_limits($limits):
     | ($sum | exceeded($limits)) as $limit
     | .problem = null
     | if $limit then
-        .problem = {ingress: $ingress.ingress, reason: "LimitExceeded",
+        .problem = {of: $ingress.of, reason: "LimitExceeded",
           message: "it is not served: with it, the Ingresses of its namespace would have \($sum[$limit]) \($limit | gsub("tls_hosts"; "hosts in spec.tls") | gsub("networks"; "networks and other entries in lists of annotations") | gsub("characters"; "characters of paths and annotations in nginx.conf")), and the limit is \($limits["namespace_\($limit)"])"}
       else .used = $sum | .seen.networks += $shared.networks | .seen.paths += $shared.paths
       end;
     select(.problem) | {problem, $ingress});
 
-# input: [digest of an Ingress, the oldest first] / output: those with which no namespace exceeds a limit; and
+# input: [summary of an Ingress, the oldest first] / output: those with which no namespace exceeds a limit; and
 # problems, of which one for each namespace has what protected_beyond says of the others (shut.jq)
 def within_namespace_limits($limits):
-  [group_by(.ingress | namespace)[] | select(size | exceeded($limits)) | [beyond_limits($limits)]
+  [group_by(.of | namespace)[] | select(size | exceeded($limits)) | [beyond_limits($limits)]
    | .[0] += (map(.ingress) | protected_beyond) | .[] | del(.ingress)] as $problems
   | if $problems == [] then .[]
     else
-      ([$problems[].problem | {(.ingress): true}] | add) as $is_beyond
-      | ([$problems[] | select(.are_many).problem.ingress | {(namespace): true}] | add // {}) as $is_shut
+      ([$problems[].problem | {(.of): true}] | add) as $is_beyond
+      | ([$problems[] | select(.are_many).problem.of | {(namespace): true}] | add // {}) as $is_shut
       | $problems[],
-        ( .[] | select($is_beyond[.ingress] | not)
-          | if $is_shut[.ingress | namespace] then
+        ( .[] | select($is_beyond[.of] | not)
+          | if $is_shut[.of | namespace] then
               all_closed("because Ingresses of its namespace protect so much, and are beyond a limit, that any path could be meant")
             else .
             end )

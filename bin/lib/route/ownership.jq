@@ -12,9 +12,6 @@
 #                strict  who is the first to claim a wildcard also owns the hosts that it is for
 include "allow";
 
-# input: "namespace/name", or null / output: the namespace, or null. (split takes jq a quarter of what index does.)
-def namespace: . // "" | split("/")[0];
-
 # input: {annotation: value} / output: the hosts of its server-alias that count
 def aliases: (.["server-alias"] // [])[:20][] | ascii_downcase;
 
@@ -26,8 +23,8 @@ def www_host:
 
 # input: [claim] of one host / output: {"namespace": {"namespace": true, ...} with which its Ingresses share the host}
 def shares:
-  reduce (map(select(.share)) | unique_by(.ingress)[]) as $claim ({};
-    .[$claim.ingress | namespace] += ($claim.share | map({(.): true}) | add // {}));
+  reduce (map(select(.share)) | unique_by(.of)[]) as $claim ({};
+    .[$claim.of | namespace] += ($claim.share | map({(.): true}) | add // {}));
 
 # input: {"namespace": true, ...}, or null / output: whether that namespace is among them
 def shares_with($other): .[$other] or .["*"];
@@ -37,29 +34,29 @@ def shares_with($other): .[$other] or .["*"];
 def without_strangers:
   . as {$host, $owner, $first}
   | [(.claims | shares), .wildcard_shares | .[$owner]] as $shared
-  | [ (.claims | map(.ingress | namespace) | unique - [$owner])[] as $other
+  | [ (.claims | map(.of | namespace) | unique - [$owner])[] as $other
       | select(any($shared[]; shares_with($other)) | not)
       | {($other): true} ] as $strangers
   | ($strangers | add // {}) as $is_stranger
-  | .problems = [.claims | map(.ingress) | unique[] | select($is_stranger[namespace])
-      | {problem: {ingress: ., reason: "HostTaken", message:
-        "host \($host) belongs to namespace \($owner), whose Ingress \($first.ingress) is the oldest with a rule for it (\($first.created)), so these rules are not served; to share the host, that Ingress needs the annotation bash-ingress.local/share-host-with"}}]
-  | .claims |= map(select($is_stranger[.ingress | namespace] | not));
+  | .problems = [.claims | map(.of) | unique[] | select($is_stranger[namespace])
+      | {problem: {of: ., reason: "HostTaken", message:
+        "host \($host) belongs to namespace \($owner), whose \($first.of) is the oldest with a rule for it (\($first.created)), so these rules are not served; to share the host, that Ingress needs the annotation bash-ingress.local/share-host-with"}}]
+  | .claims |= map(select($is_stranger[.of | namespace] | not));
 
-# input: [digest of an Ingress, the oldest first] / output: {"namespace/name": which it is}
-def ages: [.[].ingress] | to_entries | map({(.value): .key}) | add // {};
+# input: [summary of an Ingress, the oldest first] / output: {"namespace/name": which it is}
+def ages: [.[].of] | to_entries | map({(.value): .key}) | add // {};
 
 # input: a claim / output: its rank, by which the least has the host; $age is what `ages` says
 #
 # An .alias is of a host that no rule is for (features/redirects.jq): it takes nobody's, so it comes last.
-def rank($age): [.alias // false, $age[.ingress // ""] // -1];
+def rank($age): [.alias // false, $age[.of // ""] // -1];
 
 # input:  [claim, the oldest Ingress first]; $ours are the Ingresses, the oldest first
 # output: the same, and those beyond a limit in that order, too: so a host stays its owner's
 def with_shut_by_age($ours):
   if any(.[]; .beyond) then ($ours | ages) as $age | sort_by(rank($age)) else . end;
 
-# input:  [claim, the oldest Ingress first]; $ours: [digest of an Ingress, the oldest first]; $ownership: HOST_OWNERSHIP
+# input:  [claim, the oldest Ingress first]; $ours: [summary of an Ingress, the oldest first]; $ownership: the setting
 # output: [{host, claims, owner: its namespace (none for host ""), first: the claim that makes it the owner's,
 #           wildcard_shares: what `shares` says of the wildcard above it, if that counts}, ...]
 #
@@ -77,22 +74,22 @@ def owned($ours; $ownership):
         else
           (if $wildcards then $wildcards[.host | as_wildcard] else null end) as $wildcard
           | .first = (if $wildcard then [.claims[0], $wildcard.first] | min_by(rank($age)) else .claims[0] end)
-          | .owner = (.first.ingress | namespace)
+          | .owner = (.first.of | namespace)
           | .wildcard_shares = $wildcard.shares
         end );
 
-# input:  [claim, the oldest Ingress first]; $ours: [digest of an Ingress, the oldest first]
+# input:  [claim, the oldest Ingress first]; $ours: [summary of an Ingress, the oldest first]
 # output: [{host, owner: its namespace (none for host ""), claims: those that count, problems, ...}, ...]
 def with_owners($ours; $ownership):
   owned($ours; $ownership)
   | map(
-      .first.ingress as $first | .owner as $owner
-      | if $owner == null or $ownership == "shared" or all(.claims[].ingress; . == $first or namespace == $owner) then .
+      .first.of as $first | .owner as $owner
+      | if $owner == null or $ownership == "shared" or all(.claims[].of; . == $first or namespace == $owner) then .
         else without_strangers
         end );
 
 # input:  [claim, the oldest Ingress first]; $context.shut are those beyond a limit
 # output: {host: the namespace whose it is}, for features: who is a guest there
 def owners($context):
-  map(select(.ingress)) + $context.shut | map(select(.host != "")) | owned($context.ours; $context.settings.HOST_OWNERSHIP)
+  map(select(.of)) + $context.shut | map(select(.host != "")) | owned($context.ours; $context.settings.HOST_OWNERSHIP)
   | map({(.host): .owner}) | add // {};

@@ -11,7 +11,7 @@ def of_controllers($namespace; $pod):
   else {}
   end;
 
-# input:  the digest of an EndpointSlice
+# input:  the summary of an EndpointSlice
 # output: it without its addresses for which is_refused; if there are any, with .refused: a sentence about them
 def without(is_refused; $why):
   [.ready[], .ending[] | select(is_refused)] as $refused

@@ -3,14 +3,14 @@
 # input:  the snapshot, a line for each object (jq -n): first {settings: {NAME: value}}; then the summaries of the
 #         Services, EndpointSlices and Ingresses (services.jq, endpointslices.jq and ingresses.jq of lib/fetch say what
 #         is in them), {terminating: "namespace"}, {certificate: "namespace/name", ...}, {problem}; last {whole: true}
-# args:   $quarantine: [{"namespace/name of an Ingress": {digest, message, without_hosts}, ...}], which nginx rejects
+# args:   $quarantine: [{"Ingress namespace/name": {summary, message, without_hosts}, ...}], which nginx rejects
 # output: {
-#   servers: [{host, locations: [{path, pathType, ingress, service, port, upstream}               served by pods
-#                              | {path, pathType, ingress, status, reason, message}  nginx answers, with an error
-#                              | {path: "/", pathType: "Default", ingress: null}     nobody: a 404
+#   servers: [{host, locations: [{path, pathType, of, service, port, upstream}               served by pods
+#                              | {path, pathType, of, status, reason, message}  nginx answers, with an error
+#                              | {path: "/", pathType: "Default", of: null}     nobody: a 404
 #                             ]}],
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],
-#   problems: [{ingress, reason, message}],
+#   problems: [{of, reason, message}],
 #   ingresses: ["namespace/name" of each that is ours]
 # }, and what level 2 adds (model.md)
 #
@@ -18,12 +18,12 @@
 #
 # The program, at the end of this file, hands one state through stages: state => state. What an Ingress asks for is
 #
-#   a claim    {ingress, host, path, pathType, service, port}      an Ingress asks for this
+#   a claim    {of, host, path, pathType, service, port}      an Ingress asks for this
 #   answered   {..., upstream} or {..., status, reason, message}   this Service answers, or nginx with an error
 #   a winner   an answered claim that has its host, path and type to itself
 #   a location what the model shows of a winner; if its Service has no pod that serves, nginx answers 503
 #
-# and at each stage it may become a problem, {ingress, reason, message}, in the state's .problems.
+# and at each stage it may become a problem, {of, reason, message}, in the state's .problems.
 include "route/stages"; # counted, as_annotations_say, by_owner, with_protection_lost, with_certificates, told
 include "route/endpoints"; # with_endpoints_limited, balanced, public
 include "route/rooms";
@@ -38,21 +38,21 @@ def state:
   | { lines: .,
       services: (map(select(.service and (.slice | not))) | by(.service)),
       slices: (map(select(.slice)) | sort_by(.slice) | group_by(.service) | by(.[0].service)),
-      ingresses: (map(select(.ingress)) | sort_by([.created, (.ingress | split("/"))])),
+      ingresses: (map(select(.of)) | sort_by([.created, (.of | split("/"))])),
       problems: map(.problem | values) };
 
 # --- 1. claim
 
 # output: .claims, those of the oldest Ingress first. Any host has a server, even if no rule asks for it.
 def claimed:
-  {ingress: null, host: "", path: "/", pathType: "Default"} as $nobody
-  | .claims = [$nobody, (.ingresses[] | {ingress, created} + .options + .claims[])]
-  | .problems += [.ingresses[] | {ingress} + .problems[]];
+  {of: null, host: "", path: "/", pathType: "Default"} as $nobody
+  | .claims = [$nobody, (.ingresses[] | {of, created} + .options + .claims[])]
+  | .problems += [.ingresses[] | {of} + .problems[]];
 
 # --- 2. answered
 
 # input: a claim / output: the same, answered by nginx: 503 Service Unavailable
-def unavailable($reason; $message): . + {status: 503, $reason, $message};
+def error503($reason; $message): . + {status: 503, $reason, $message};
 
 # input: the name or number of a port / output: the same as one says it
 def shown: if is_name then . else quoted end;
@@ -62,21 +62,19 @@ def shown: if is_name then . else quoted end;
 # The name of an upstream starts with what is most often different, the Service: nginx compares names letter by letter,
 # and would take half as long again to load 5,000 of them otherwise.
 def answer($services):
-  .port as $port
-  | "Service \(.service)" as $service
-  | $services[.service] as $found
+  .port as $port | $services[.service] as $found | "Service \(.service)" as $service
   | ($found.ports | if $port | type == "number" then .numbers["\($port)"] else .names[$port] end) as $its
-  | if $found == null then unavailable("ServiceNotFound"; "\($service) does not exist")
+  | if $found == null then error503("ServiceNotFound"; "\($service) does not exist")
     elif $found.external then
-      unavailable("ExternalNameNotServed"; "\($service) is an ExternalName, which is not served: it could point anywhere")
-    elif $its.port | is_port | not then unavailable("ServicePortNotFound"; "\($service) has no port \($port | shown)")
-    elif $its.protocol then unavailable("ServicePortNotTCP"; "port \($port | shown) of \($service) is not TCP")
-    else
-      . + {port: $its.port, port_name: $its.name, upstream: "\(.service | split("/") | "\(.[1]).\(.[0])").\($its.port)"}
+      error503("ExternalNameNotServed"; "\($service) is an ExternalName, which is not served: it could point anywhere")
+    elif $its.port | is_port | not then error503("ServicePortNotFound"; "\($service) has no port \($port | shown)")
+    elif $its.protocol then error503("ServicePortNotTCP"; "port \($port | shown) of \($service) is not TCP")
+    else . + {port: $its.port, port_name: $its.name}
+      | .upstream = "\(.service | split("/") | reverse | join(".")).\(.port)"
     end;
 
-# output: the state with .claims answered. Those without a Service have an error already (ingresses.jq), or are a Default
-#         without a backend, which becomes a 404.
+# output: the state with .claims answered. Those without a Service have an error already (ingresses.jq), or are a
+#         Default without a backend, which becomes a 404.
 def answered: .services as $services | .claims |= map(if .service then answer($services) else . end);
 
 # --- 3. winner
@@ -86,9 +84,9 @@ def first_wins:
   .[0] as $winner
   | $winner, ( .[1:][] as $claim
       | (if $claim.pathType == "Default" then "the default" else "\($claim.pathType) path \($claim.path)" end) as $what
-      | (if $winner.ingress == $claim.ingress then "an earlier path of this Ingress" else "Ingress \($winner.ingress)" end) as $whose
+      | (if $winner.of == $claim.of then "an earlier path of this Ingress" else "\($winner.of)" end) as $whose
       | "\($what) of host \(if $claim.host == "" then "*" else $claim.host end) is already taken by \($whose)"
-      | {problem: {ingress: $claim.ingress, reason: "PathTaken", message: with_protection_lost($claim)}} );
+      | {problem: {of: $claim.of, reason: "PathTaken", message: with_protection_lost($claim)}} );
 
 # input: [answered claim of one host, the oldest Ingress first] / output: its winners in match order, and problems
 #
@@ -99,13 +97,12 @@ def winners:
   (map(select(.pathType != "Default")) | group_by([-(.path | length), .path, .pathType])[] | first_wins),
   ( select(any(.[]; .path == "/" and .pathType == "Prefix") | not) | map(select(.pathType == "Default"))
     | map(select(.upstream or .status)) as $with_backend
-    | if $with_backend == [] then .[0] | {ingress: null, host, path, pathType} else $with_backend | first_wins end );
+    | if $with_backend == [] then .[0] | {of: null, host, path, pathType} else $with_backend | first_wins end );
 
 # output: the state with .hosts: [[winner] of each host], and .winners: all of them
 def won:
   [.claims | group_by(.host)[] | [winners]] as $decided
-  | .hosts = ($decided | map(map(select(.problem | not))))
-  | .winners = [.hosts[][]]
+  | .hosts = ($decided | map(map(select(.problem | not)))) | .winners = [.hosts[][]]
   | .problems += [$decided[][].problem | values];
 
 # --- 4. location
@@ -128,13 +125,12 @@ def upstreams($slices):
 # input: a winner / output: the location that the model shows; $upstreams is {"its name": upstream}
 def location($upstreams):
   if .upstream == null or $upstreams[.upstream] then .
-  else unavailable("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port)") end
+  else error503("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port)") end
   | (if .status then del(.upstream) else . end) | delpaths([["host"], ["port_name"], ["created"]]) | public;
 
 # output: the state with .upstreams, and .servers: one for each host
 def located:
-  .slices as $slices
-  | .upstreams = (.winners | upstreams($slices))
+  .slices as $slices | .upstreams = (.winners | upstreams($slices))
   | (.upstreams | by(.name)) as $upstreams
   | .servers = (.hosts | map({host: .[0].host, locations: map(location($upstreams))}))
   | .problems += [.servers[].locations[] | select(.reason)];
@@ -144,7 +140,6 @@ def located:
 [inputs] | state | counted($quarantine[0])
 | claimed | answered | .services as $services | as_annotations_say(answer($services))
 | by_owner | won
-| with_endpoints_limited | located | balanced
-| with_certificates
-| .problems |= unique_by([.ingress, .message, .namespace, .reason]) | told
-| .additions + {servers, upstreams, problems: (.problems | map({ingress, reason, message}))}
+| with_endpoints_limited | located | balanced | with_certificates
+| .problems |= unique_by([.of, .message, .namespace, .reason]) | told
+| .additions + {servers, upstreams, problems: (.problems | map({of, reason, message}))}

@@ -20,7 +20,7 @@ def most_beyond: 10000;
 
 # --- one Ingress
 
-# input:  [digest of an Ingress of one namespace that is beyond a limit]
+# input:  [summary of an Ingress of one namespace that is beyond a limit]
 # output: {shut: [the claims that they protect], or else those of all their hosts; are_many: if these are too many, too.
 #         Then not all are in `shut`, and all of the namespace must be closed}
 #
@@ -36,7 +36,7 @@ def protected_beyond:
              else .service or .status or .pathType == "Refused"
              end)
     | {host, path, pathType: (if $whole then "Refused" else .pathType end), beyond: true}
-      + ($ingress | {ingress, created})
+      + ($ingress | {of, created})
     | ., . + {host: ($ingress.options.set | aliases), alias: true};
   map(select(protects_paths)) as $protecting
   | [limit(most_beyond + 1; $protecting[] | claims_shut(is_whole))] as $shut
@@ -46,7 +46,7 @@ def protected_beyond:
       | {shut: .[:most_beyond], are_many: (length > most_beyond)}
     end;
 
-# input: digest of an Ingress / output: the same, closed; what says where it is stays
+# input: summary of an Ingress / output: the same, closed; what says where it is stays
 def all_closed($why):
   .options.set |= (. // {} | with_entries(select($table::table[0][.key].where)))
   | del(.options | select(.set == {}).set)
@@ -76,17 +76,17 @@ def and_above: . as $folder | indices("/")[] | $folder[:. + 1];
 def places:
   def add($place):
     if . == null then [$place]
-    elif length == 1 and .[0].ingress != $place.ingress then . + [$place]
+    elif length == 1 and .[0].of != $place.of then . + [$place]
     else .
     end;
-  map({ingress, path, pathType, beyond})
-  | [ group_by(.ingress | namespace)[]
+  map({of, path, pathType, beyond})
+  | [ group_by(.of | namespace)[]
       | if ([.[].path | split("/") | length] | add) > most_folders then
-          map(.path = "/" | .pathType = "Refused") | unique_by(.ingress)[]
+          map(.path = "/" | .pathType = "Refused") | unique_by(.of)[]
         else .[]
         end ]
   | reduce .[] as $place ({above: {}, below: {}};
-      "\($place.ingress | namespace) " as $of
+      "\($place.of | namespace) " as $of
       | ($place | folder) as $folder
       | reduce ($folder | and_above) as $each (.; .above[$of + $each] |= add($place))
       | if $place | is_vague then .below[$of + $folder] |= add($place) else . end);
@@ -94,9 +94,9 @@ def places:
 # input: a shut place / output: why it is one, as the end of a sentence
 def why:
   if .pathType == "Refused" then
-    "because Ingress \(.ingress) protects a path that is not served, which could be this one"
-  elif .beyond then "because Ingress \(.ingress) protects \(.path), and is not served: it is beyond a limit"
-  else "while Ingress \(.ingress) is quarantined, which protects \(.path)"
+    "because \(.of) protects a path that is not served, which could be this one"
+  elif .beyond then "because \(.of) protects \(.path), and is not served: it is beyond a limit"
+  else "while \(.of) is quarantined, which protects \(.path)"
   end;
 
 # input: a claim / output: the same, closed
@@ -107,14 +107,14 @@ def shut($why):
 # output: the same; closed if it would answer at one of these places. Its own Ingress protects it as the place.
 def shut_at($places):
   . as $claim
-  | if .ingress == null or (.pathType == "Default" and .upstream == null and .status == null) then .
+  | if .of == null or (.pathType == "Default" and .upstream == null and .status == null) then .
     else
-      "\(.ingress | namespace) " as $of
+      "\(.of | namespace) " as $of
       | folder as $folder
       | first(
           ( $places.above[$of + $folder],
             (if $places.below == {} then null else $places.below[$of + ($folder | and_above)] end) )[]?
-          | select(.ingress != $claim.ingress)) // null
+          | select(.of != $claim.of)) // null
       | . as $place
       | $claim | if $place then shut($place | why) else . end
     end;
@@ -127,7 +127,7 @@ def must_stay_shut:
 
 # input: [claim of one host, the oldest Ingress first] / output: those that are served, or closed
 def without_shut($is_quarantined):
-  def is_left: (.beyond or .pathType == "Refused" or $is_quarantined[.ingress // ""]) | not;
+  def is_left: (.beyond or .pathType == "Refused" or $is_quarantined[.of // ""]) | not;
   if all(.[]; is_left) then .
   else
     ([.[] | select((is_left | not) and must_stay_shut)] | places) as $places
@@ -136,18 +136,18 @@ def without_shut($is_quarantined):
 
 # --- all hosts
 
-# input:  [{host, ingress}, of each host of one namespace of which nothing is left]
+# input:  [{host, of}, of each host of one namespace of which nothing is left]
 # output: a claim for them all: an error
 #
 # They are in one server of nginx, and not in its hash of names, because that may be what nginx rejects.
 def all_shut:
-  {ingress: .[0].ingress, host: .[0].host, others: map(.host)[1:], path: "/", pathType: "Default", status: 503,
+  {of: .[0].of, host: .[0].host, others: map(.host)[1:], path: "/", pathType: "Default", status: 503,
    message: "this host has rules, but they are not served: nginx rejects their Ingress, or it is beyond a limit"};
 
-# input: [{host, ingress, protecting}, of each host of which nothing is left] / output: {"namespace host": Ingress}: the
+# input: [{host, of, protecting}, of each host of which nothing is left] / output: {"namespace host": Ingress}: the
 # wildcards and rules without a host that must not answer for those that have no error
 def fallbacks($has_error):
-  [.[] | select(.protecting and ($has_error[.host] | not)) | . as {$host, $ingress}
+  [.[] | select(.protecting and ($has_error[.host] | not)) | . as {$host, of: $ingress}
    | {("\($ingress | namespace) \("", ($host | as_wildcard))"): $ingress}] | add // {};
 
 # input and output: as for `served`
@@ -157,15 +157,15 @@ def with_shut_places($is_quarantined; $limits):
   [.[] | {host, given: .claims, left: (.claims | without_shut($is_quarantined))}] as $hosts
   | [ $hosts[]
       | select(.left == [] and .given != [])
-      | {host, ingress: .given[0].ingress, protecting: any(.given[]; must_stay_shut)} ] as $gone
+      | {host, of: .given[0].of, protecting: any(.given[]; must_stay_shut)} ] as $gone
   | [ $gone
-      | map(select($is_quarantined[.ingress].without_hosts | not))
-      | group_by(.ingress | namespace)[]
+      | map(select($is_quarantined[.of].without_hosts | not))
+      | group_by(.of | namespace)[]
       | .[:$limits.namespace_wildcards] ] as $shut
   | ($gone | fallbacks([$shut[][] | {(.host): true}] | add // {})) as $fallbacks
   | def shut_as_fallback:
-      $fallbacks["\(.ingress // "/" | namespace) \(.host)"] as $gone
-      | if $gone then shut("because Ingress \($gone) protects a host that would go here, and is not served") else . end;
+      $fallbacks["\(.of // "/" | namespace) \(.host)"] as $gone
+      | if $gone then shut("because \($gone) protects a host that would go here, and is not served") else . end;
     [$shut[] | [all_shut]]
     + [$hosts[].left | select(. != []) | if $fallbacks == {} then . else map(shut_as_fallback) end];
 

@@ -17,11 +17,11 @@ include "allow"; # quoted
 # They give way to all others, whatever their age: false sorts before true. (sort_by keeps the order of what is equal.)
 def terminating_last:
   (.lines | map(select(.terminating) | {(.terminating): true}) | add // {}) as $terminating
-  | if $terminating == {} then . else .ingresses |= sort_by($terminating[.ingress | namespace] // false) end;
+  | if $terminating == {} then . else .ingresses |= sort_by($terminating[.of | namespace] // false) end;
 
 # input: summary of an Ingress that is quarantined / output: the problem; $message is what nginx says of it
 def quarantine_problem($message):
-  {ingress, reason: "RejectedByNginx", message: "it is quarantined: nothing of it is served, because nginx rejects it: \($message)"};
+  {of, reason: "RejectedByNginx", message: "it is quarantined: nothing of it is served, because nginx rejects it: \($message)"};
 
 # input: [summary of an Ingress]
 # output: {options: [{annotation: value}], numbered: the same, with the number of its set in .options.options}
@@ -36,14 +36,14 @@ def numbered_sets:
 # output: the state with
 #   settings, limits, secrets: what they say; shared: [namespace whose Services and Secrets any annotation may name]
 #   ours: [all Ingresses of ours, the oldest first], as their summaries are
-#   quarantined: {"namespace/name": {without_hosts}} of those that are still, byte for byte, what nginx rejected
-#   ingresses: those within the limits, with their set of annotations as a number. Quarantined ones stay among them until
-#     by_owner has decided: a host may be theirs
+#   quarantined: {"Ingress namespace/name": {without_hosts}} of those that are still, byte for byte, what nginx rejected
+#   ingresses: those within the limits, with their set of annotations as a number. Quarantined ones stay among them
+#     until by_owner has decided: a host may be theirs
 #   served: those of them that are not quarantined, as their summaries are
 #   shut: [claim of one beyond a limit] (shut.jq)
 #   options, features: the sets of annotations, and what they need
 # and problems.
-# args: $rejected: what `quarantine` prints: {"namespace/name": {digest, message, without_hosts}}
+# args: $rejected: what `quarantine` prints: {"Ingress namespace/name": {summary, message, without_hosts}}
 def counted($rejected):
   .settings = .lines[0].settings
   | reachable
@@ -53,20 +53,20 @@ def counted($rejected):
   | .limits as $limits
   | .shared = (.settings.SHARED_NAMESPACES | split(","))
   | .secrets = (.lines | known_secrets)
-  | (.ours | map(select($rejected[.ingress] and $rejected[.ingress].digest == tojson))) as $rejected_ones
-  | .quarantined = ($rejected_ones | map({(.ingress): ($rejected[.ingress] | {without_hosts})}) | add // {})
+  | (.ours | map(select($rejected[.of] and $rejected[.of].summary == tojson))) as $rejected_ones
+  | .quarantined = ($rejected_ones | map({(.of): ($rejected[.of] | {without_hosts})}) | add // {})
   | .quarantined as $quarantined
   | [.ours | within_namespace_limits($limits)] as $limited
   | ($limited | map(select(.problem | not))) as $within_limits
-  | .served = ($within_limits | map(select($quarantined[.ingress] | not)))
+  | .served = ($within_limits | map(select($quarantined[.of] | not)))
   | .shut = [$limited[].shut[]?]
   | ($within_limits | numbered_sets) as {$options, $numbered}
-  | .ingresses = ($numbered | map(if $quarantined[.ingress] then .problems = [] else . end))
+  | .ingresses = ($numbered | map(if $quarantined[.of] then .problems = [] else . end))
   | .options = $options # those of quarantined ones tell what stays shut
   | .features = ([.served[].uses[]?] | unique)
-  | .problems += [$limited[].problem // empty, ($rejected_ones[] | quarantine_problem($rejected[.ingress].message))]
+  | .problems += [$limited[].problem // empty, ($rejected_ones[] | quarantine_problem($rejected[.of].message))]
   | .additions = {
-      ingresses: ([.ours[].ingress] | sort),
+      claimants: ([.ours[].of] | sort),
       options: (if $quarantined == {} then .options else .served as $served | .options | only_of($served) end), # nothing of what nginx rejects
       features };
 
@@ -118,16 +118,16 @@ def with_certificates:
 
 # --- told
 
-# input:  the state, with .problems: [{ingress, namespace, reason, message}, sorted]
+# input:  the state, with .problems: [{of, namespace, reason, message}, sorted]
 # output: the same, but not many of one Ingress, or of one namespace's other objects
 #
 # An Ingress with 5,000 mistakes must not hide what is said of others. Why an Ingress is closed comes first.
 def told:
   .limits as $limits
-  | .problems |= [ group_by([.ingress, .namespace])[]
+  | .problems |= [ group_by([.of, .namespace])[]
     | if length <= $limits.ingress_problems then .[]
       else
         (sort_by(.reason != "ProtectionNotAvailable")[:$limits.ingress_problems][]),
-        {ingress: .[0].ingress, reason: "MoreProblems",
+        {of: .[0].of, reason: "MoreProblems",
           message: "and \(length - $limits.ingress_problems) more problems\(.[0].namespace // "" | if . == "" then . else " in namespace " + . end)"}
       end ];

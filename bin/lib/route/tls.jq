@@ -15,18 +15,18 @@ def known_secrets:
   | add // {};
 
 # input: anything / output: why a part of an Ingress is not served as it says
-def problem($ingress; $reason; $message): {problem: {$ingress, $reason, $message}};
+def problem($ingress; $reason; $message): {problem: {of: $ingress, $reason, $message}};
 
-# input:  [digest of an Ingress, the oldest first]; $most: how many hosts count of one namespace
+# input:  [summary of an Ingress, the oldest first]; $most: how many hosts count of one namespace
 # output: {namespace: {hosts: {host: true}, wild: whether one is a wildcard}} of all that have a spec.tls
 def hosts_with_tls($most):
   def hosts: (.claims[] | select(.pathType == "Default").host), (.tls[].hosts[]? | strings);
-  map(select(.tls != [])) | group_by(.ingress | namespace)
-  | map({(.[0].ingress | namespace):
+  map(select(.tls != [])) | group_by(.of | namespace)
+  | map({(.[0].of | namespace):
       ([limit($most; .[] | hosts)] | {hosts: (map({(.): true}) | add // {}), wild: any(.[]; startswith("*"))})})
   | add // {};
 
-# input:  [claim]; $ingresses are the digests, also of those beyond a limit
+# input:  [claim]; $ingresses are the summaries, also of those beyond a limit
 # output: the same; those to be redirected if their host has TLS are, or are not
 #
 # The spec.tls of any Ingress of the claim's own namespace counts, as in ingress-nginx.
@@ -36,7 +36,7 @@ def redirected_with_tls($ingresses; $limits):
     | map(
         if .redirect != "with TLS" then .
         else
-          $with_tls[.ingress | namespace] as {$hosts, $wild}
+          $with_tls[.of | namespace] as {$hosts, $wild}
           | if $hosts[.host] or ($wild and $hosts[.host | as_wildcard]) then .redirect = true else del(.redirect) end
         end)
   else . end;
@@ -49,7 +49,7 @@ def tls_hosts($rule_hosts; $certificate):
   | if . == [] then $certificate.names // {} | keys else . end
   | unique[];
 
-# input: an IngressTLS / output: a wish {ingress, host, certificate} for each of its hosts, and problems
+# input: an IngressTLS / output: a wish {of, host, certificate} for each of its hosts, and problems
 #
 # Hosts without a secretName have the default certificate, which is no problem.
 def wishes($ingress; $rule_hosts; $certificates):
@@ -65,7 +65,7 @@ def wishes($ingress; $rule_hosts; $certificates):
     elif $certificate.reason then
       problem($ingress; $certificate.reason; "Secret \($secret): \($certificate.message); \($consequence)")
     else
-      def wish: {$ingress, namespace: ($ingress | namespace), host: ., $certificate};
+      def wish: {of: $ingress, namespace: ($ingress | namespace), host: ., $certificate};
       def mismatch($what_follows):
         problem($ingress; "CertificateNameMismatch";
           "the certificate in Secret \($secret) is not for host \(.): \($what_follows)");
@@ -78,7 +78,7 @@ def wishes($ingress; $rule_hosts; $certificates):
         end
     end;
 
-# input:  digest of an Ingress
+# input:  summary of an Ingress
 # output: its hosts that its spec.tls does not name: of its rules, their aliases, and with or without "www."
 def unnamed_hosts($rule_hosts):
   ([.tls[].hosts[]? | strings | {(.): true}] | add // {}) as $is_named
@@ -86,11 +86,11 @@ def unnamed_hosts($rule_hosts):
   | [ $rule_hosts[], ($set | aliases), (select($set["from-to-www-redirect"]) | $rule_hosts[] | www_host) ]
   | unique | map(select(is_host and ($is_named[.] or $is_named[as_wildcard] | not)));
 
-# input:  digest of an Ingress
+# input:  summary of an Ingress
 # output: wishes for those, if one of its first 20 certificates has their names (as in ingress-nginx). Being implied,
 #         they give way to what any Ingress says, and if they do not count, that is no problem.
 def wishes_of_unnamed_hosts($rule_hosts; $certificates):
-  .ingress as $ingress
+  .of as $ingress
   | ($ingress | namespace) as $namespace
   | [.tls[:20][] | select(.secretName) | $certificates["\($namespace)/\(.secretName)"] | select(. and (.reason | not))] as $own
   | select($own != [] and all(.tls[]; (.hosts // []) != []))
@@ -98,27 +98,27 @@ def wishes_of_unnamed_hosts($rule_hosts; $certificates):
   | . as $host
   | as_wildcard as $wildcard
   | [$own[] | select(.names[$host] or .names[$wildcard])] | unique_by(.algorithm)[]
-  | {$ingress, $namespace, $host, certificate: ., implied: true};
+  | {of: $ingress, $namespace, $host, certificate: ., implied: true};
 
-# input: digest of an Ingress / output: the wishes and problems of its spec.tls
+# input: summary of an Ingress / output: the wishes and problems of its spec.tls
 def wishes_of_ingress($certificates):
-  .ingress as $ingress
+  .of as $ingress
   | ([.claims[].host | select(. != "")] | unique) as $rule_hosts
   | (.tls[] | wishes($ingress; $rule_hosts; $certificates)),
     wishes_of_unnamed_hosts($rule_hosts; $certificates);
 
-# input:  digest of an Ingress
+# input:  summary of an Ingress
 # output: whether hosts of its spec.tls come from certificates; limits.jq counts all others
 def has_hosts_of_certificates: all(.claims[]; .host == "") and any(.tls[]; (.hosts // []) == []);
 
-# input:  [digest of an Ingress, the oldest first]
+# input:  [summary of an Ingress, the oldest first]
 # output: the wishes and problems of all: for an Ingress, up to two for each host that it may have; for all hosts of
 #         certificates, up to two for each that a namespace may have
 #
 # Without the second limit, 5,000 entries and one certificate of 500 names would come to 2.5 million wishes.
 def all_wishes($certificates; $limits):
   foreach (.[] | select(.tls != [])) as $ingress ({};
-    ($ingress.ingress | namespace) as $namespace
+    ($ingress.of | namespace) as $namespace
     | ($ingress | has_hosts_of_certificates) as $counts
     | (if $counts then 2 * $limits.namespace_tls_hosts - (.made[$namespace] // 0) else infinite end) as $left
     | ([2 * $limits.ingress_hosts, $left] | min) as $most
@@ -126,7 +126,7 @@ def all_wishes($certificates; $limits):
     | .wishes = $wishes[:$most]
     | if $counts then .made[$namespace] += (.wishes | length) else . end
     | if ($wishes | length) > $most then
-        .wishes += [problem($ingress.ingress; "LimitExceeded";
+        .wishes += [problem($ingress.of; "LimitExceeded";
           "not all hosts of its spec.tls are served: they are more than LIMITS lets an Ingress or a namespace have (ingress_hosts, namespace_tls_hosts), with those that come from certificates")]
       else . end;
     .wishes[]);
@@ -146,11 +146,11 @@ def host_certificates($hosts):
       | .certificate.algorithm as $algorithm
       | first($own[.namespace][] | select(.certificate.algorithm == $algorithm)) as $winner
       | if .namespace != $owner then
-          problem(.ingress; "HostTaken";
+          problem(.of; "HostTaken";
             "host \($host) belongs to namespace \($owner), so a Secret of namespace \(.namespace) cannot be its certificate")
         elif .certificate.certificate != $winner.certificate.certificate then
-          problem(.ingress; "CertificateTaken";
-            "host \($host) already has the certificate of Secret \($winner.certificate.certificate), from Ingress \($winner.ingress)")
+          problem(.of; "CertificateTaken";
+            "host \($host) already has the certificate of Secret \($winner.certificate.certificate), from \($winner.of)")
         else empty
         end ]};
 
@@ -171,7 +171,7 @@ def not_inherited($hosts; $default):
   | select(. and .owner != $owner and ($shares[.host] | shares_with($owner) | not))
   | {$host, files: (.own[$owner] // [] | if . == [] then [$default // "default.pem"] else files end)};
 
-# input: [digest of an Ingress, the oldest first]; $hosts is what with_owners says
+# input: [summary of an Ingress, the oldest first]; $hosts is what with_owners says
 # output: {host, files} for each host with a certificate of its own, and problems
 def certificates($certificates; $hosts; $default; $limits):
   [all_wishes($certificates; $limits)]

@@ -1,4 +1,4 @@
-# The digest of the Secrets and ConfigMaps that our Ingresses name: what each is worth, and no byte of it.
+# The summary of the Secrets and ConfigMaps that our Ingresses name: what each is worth, and no byte of it.
 #
 # input:  lines (jq -n -R) that read-secrets.jq has printed after the word "found"
 # args:   those of wanted-secrets.jq, and $now: the time, as the facts have it

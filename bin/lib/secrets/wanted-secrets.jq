@@ -1,7 +1,7 @@
 # The Secrets and ConfigMaps that our Ingresses name, in spec.tls and in annotations; and what all programs know of each
 # that reads, looks for or lists them. A ConfigMap is treated as a Secret here, with the name that named.jq gives it.
 #
-# The programs' args: $claims: the digest of the Ingresses; $default: a Secret that is wanted too; $namespace: the only
+# The programs' args: $claims: the summary of the Ingresses; $default: a Secret that is wanted too; $namespace: the only
 # one, or ""; $facts: [what is known of the key pairs] (keypairs.jq); $files: the names of the key files that are there.
 include "secrets/named"; # uses
 include "allow"; # is_name
@@ -12,8 +12,8 @@ def lines: split("\n")[] | select(. != "");
 # output: [{secret: "namespace/name", use}, ...]: what the oldest Ingress names comes first
 def wishes($claims; $default; $namespace):
   [ ($default | select(. != "") | {secret: ., use: "pair"}),
-    ( [$claims | lines | fromjson | select(.ingress)] | sort_by([.created, .ingress])[]
-      | (.ingress | split("/")[0]) as $of
+    ( [$claims | lines | fromjson | select(.of)] | sort_by([.created, .of])[]
+      | (.of | namespace) as $of
       | (.tls[].secretName | select(is_name) | {secret: "\($of)/\(.)", use: "pair"}),
         (.options.set // {} | uses($of; $ENV.SHARED_NAMESPACES | split(","))) )
   ]

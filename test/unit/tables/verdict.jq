@@ -3,9 +3,9 @@
 # input:  the routing model
 # args:   $snapshot: [what hostile.jq made]
 # output: a line for each case that is not: what was expected, and what problems its Ingress has
-(.problems | map(select(.ingress)) | group_by(.ingress) | map({(.[0].ingress): .}) | add) as $problems
+(.problems | map(select(.of)) | group_by(.of) | map({(.[0].of): .}) | add) as $problems
 | $snapshot[0].cases[]
-| .problems = ($problems[.ingress] // [])
+| .problems = ($problems["Ingress \(.ingress)"] // [])
 | .shown as $shown
 | select(
     ([.problems[].reason] | unique) != [.reason // empty]

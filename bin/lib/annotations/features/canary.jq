@@ -14,7 +14,7 @@ include "quoting";
 
 # input: the claim of a canary, with $set / output: names of what protects it and is not the same in the main one's $own
 #
-# The digest names ten protections at most: where there are ten, some may be missing, so all annotations are compared.
+# The summary names ten protections at most: where there are ten, some may be missing, so all annotations are compared.
 # (limit-whitelist is another name of limit-allowlist.)
 def lacking($set; $own):
   .protections // []
@@ -58,8 +58,8 @@ def with_canary($canaries; $context):
   | ($canary | annotations($context.options)) as $set
   | annotations($context.options) as $own
   | ($canary | lacking($set; $own)) as $missing
-  | (if .status or $canary.status or $missing != [] or $context.quarantined[$canary.ingress] then .
-     else .canary = ($canary | {ingress, service, port, $set})
+  | (if .status or $canary.status or $missing != [] or $context.quarantined[$canary.of] then .
+     else .canary = ($canary | {of, service, port, $set})
      end),
     ( $canary
       | if .status then gets_nothing(.reason; .message)
@@ -73,14 +73,14 @@ def with_canary($canaries; $context):
           gets_nothing("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port)")
         else empty
         end ),
-    ( $canaries[1:][] | gets_nothing("CanaryTaken"; "\(place_name) has Ingress \($canary.ingress) for its canary") );
+    ( $canaries[1:][] | gets_nothing("CanaryTaken"; "\(place_name) has \($canary.of) for its canary") );
 
 # input:  [answered claim, the oldest Ingress first]
 # output: the same without canaries; main claims have theirs in .canary
 def claims($context; answer):
   def place: [.host, .path, .pathType, own_namespace] | tojson;
-  def asks: .ingress and (.service or .status);
-  def is_canary: .ingress and annotations($context.options).canary;
+  def asks: .of and (.service or .status);
+  def is_canary: .of and annotations($context.options).canary;
   # Only the main Ingress may say that paths are expressions; to these, /a/ is not /a.
   def main_place($mains):
     def prefix_to_expression: select(.pathType == "Prefix") | .pathType = "RegularExpression" | ., .path += "/";
@@ -113,7 +113,7 @@ def upstreams($context; answer):
       | ({service: .canary.service, port: .canary.port, protocol} | answer
          | .upstream += ($kind | if $alone then sub("[.](sticky|persistent|address)"; "") else . end)) as $answer
       | .also += [$answer + (if .balance and ($alone | not) then {balance} else {} end)]
-      | .canary |= {ingress, set, upstream: $answer.upstream}
+      | .canary |= {of, set, upstream: $answer.upstream}
       | .canary.sessions =
           (if .balance.sticky then .canary.set["affinity-canary-behavior"] // "sticky" else null end)
     else del(.canary)

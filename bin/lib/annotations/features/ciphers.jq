@@ -14,16 +14,16 @@ def wanted:
 
 # input: [answered claim, the oldest Ingress first] / output: the same; .ciphers says what counts for the host
 def claims($context; answer):
-  def place: "\(.host) \(.ingress // "" | split("/")[0])";
-  def own: if .ingress and .options and .upstream then annotations($context.options) | wanted else null end;
+  def place: "\(.host) \(.of | namespace)";
+  def own: if .of and .options and .upstream then annotations($context.options) | wanted else null end;
   def no_effect($why): annotation_refused("ssl-ciphers and ssl-prefer-server-ciphers have no effect: \($why)");
   (reduce (.[] | select(own)) as $claim ({};
     ($claim | place) as $place
-    | .[$place] //= ($claim | {ingress, set: own}))) as $first
+    | .[$place] //= ($claim | {of, set: own}))) as $first
   | . + [ .[] | select(own)
       | if .host == "" then no_effect("they need rules with a host, which a client names in its handshake")
       elif own != $first[place].set then
-        no_effect("for host \(.host), those of Ingress \($first[place].ingress) count, which is older")
+        no_effect("for host \(.host), those of \($first[place].of) count, which is older")
         else empty
         end ]
   | owners($context) as $owners
@@ -43,7 +43,7 @@ def directives:
 def model:
   [.certificates // [] | certificate_directives("")] as $certificates
   | .servers |= map(
-      ([.locations[] | select(.ciphers)] | sort_by([.ciphers.guest, .ingress])[0].ciphers) as $ciphers
+      ([.locations[] | select(.ciphers)] | sort_by([.ciphers.guest, .of])[0].ciphers) as $ciphers
       | if $ciphers == null then .
         else
           any(.locations[]; .client) as $has_certificates

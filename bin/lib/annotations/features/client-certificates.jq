@@ -41,17 +41,17 @@ def client($of; $host; $context):
 # input:  [claim with .asked, the oldest Ingress first]
 # output: {host: what counts for it, by the oldest Ingress of its owner that asks}
 #
-#   {authority, depth, ingress, options}, or if none of them has an authority, {closed: why, ingress}
+#   {authority, depth, of, options}, or if none of them has an authority, {closed: why, of}
 def deciding($owners; $quarantined):
   reduce (.[] | select((.asked.authority or .asked.closed) and own_namespace == $owners[.host])) as $claim ({};
     if .[$claim.host].authority or ($claim.asked.closed and .[$claim.host]) then .
-    else .[$claim.host] = ($claim | .asked + {ingress, options})
+    else .[$claim.host] = ($claim | .asked + {of, options})
     end)
-  | map_values(if $quarantined[.ingress] then .closed = "nginx rejects it" else . end);
+  | map_values(if $quarantined[.of] then .closed = "nginx rejects it" else . end);
 
 # input: answered claim / output: the same; .asked is what `client` says of its Ingress
 def with_asked($context):
-  if .ingress == null then .
+  if .of == null then .
   elif any(annotations($context.options) | keys[]; startswith("auth-tls-")) then
     . as $claim
     | .asked = (annotations($context.options) | client($claim | own_namespace; $claim.host; $context))
@@ -74,15 +74,15 @@ def claims($context; answer):
           if .upstream == null then .
           elif $first and ($first | {authority, depth}) == $asked then .client = $asked
           elif $first and ($first | own_namespace) == own_namespace then
-            closed("clients of host \(.host) are verified by the authority or the depth of Ingress \($first.ingress), which is older")
+            closed("clients of host \(.host) are verified by the authority or the depth of \($first.of), which is older")
           else
             closed("host \(.host) belongs to namespace \($owners[.host]), and none of its Ingresses has clients verified by this authority")
           end
-        elif .ingress == null or $first == null
+        elif .of == null or $first == null
           or (annotations($context.options) as $set | $set["auth-tls-verify-client"] == "off" or needs_no_login($set)) then .
         elif $first.closed then
           when(.upstream or .status; # for an error, a default backend could answer
-            closed("clients of host \(.host) need a certificate, because Ingress \($first.ingress) says so, which cannot be given: \($first.closed)"))
+            closed("clients of host \(.host) need a certificate, because \($first.of) says so, which cannot be given: \($first.closed)"))
         else .client = ($first | {authority, depth, options}) # whose options count here
         end);
 

@@ -15,7 +15,7 @@
 include "annotations/claims";
 include "quoting";
 
-# input: the digest of a Service / output: its first port, by name if it has one; nothing if it has none
+# input: the summary of a Service / output: its first port, by name if it has one; nothing if it has none
 def first_port:
   [.ports.names // {} | to_entries[] | select(.value.protocol | not).key] as $names
   | $names[0] // (.ports.numbers // {} | keys_unsorted[0] | values | tonumber);
@@ -170,7 +170,7 @@ def location:
   | (if $set["auth-signin"] then "error_page 401 $sign_in; " else "" end) as $sign_in
   | (if $set["disable-proxy-intercept-errors"] then "" else "\(kind)_intercept_errors on; " end) as $intercept
   | if .fallback then
-      (.ingress | split("/")) as [$namespace, $ingress]
+      (.of | object | split("/")) as [$namespace, $ingress]
       | {$namespace, $ingress,
          service: (.fallback.service | split("/")[1] // ""), port: "\(.fallback.port // "")"} as $told
       | .fallback.upstream as $backend

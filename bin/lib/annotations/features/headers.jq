@@ -26,7 +26,7 @@ def vhost:
     "$service_name": (.service | split("/")[1]),
     "$service_port": "\(.port)",
     "$namespace": (.service | split("/")[0]),
-    "$ingress_name": (.ingress | split("/")[1])
+    "$ingress_name": (.of | split("/")[1])
   } as $constants
   | [ .set["upstream-vhost"] | match("\\$[a-z_]+|\\$[{][a-z_]+[}]|[^$]+"; "g").string | gsub("[{}]"; "")
       | if . == "$host" then "${host}" else $constants[.] // . | harmless end ]

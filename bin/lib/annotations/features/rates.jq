@@ -83,8 +83,8 @@ def location:
   .set as $set
   | (select($set | is_counted)
      | (if $set.unlimited then
-          "set $limited \"\"; if ($in_networks_\($set.unlimited) = \"\") { set $limited \(.ingress | in_quotes); } "
-        else "set $limited \(.ingress | in_quotes); "
+          "set $limited \"\"; if ($in_networks_\($set.unlimited) = \"\") { set $limited \(.of | object | in_quotes); } "
+        else "set $limited \(.of | object | in_quotes); "
         end),
        ($set | rates | "limit_req zone=\(.zone)\(if .burst > 0 then " burst=\(.burst)" else "" end) nodelay; "),
        (.connections // empty | "limit_conn \(.) \($set["limit-connections"]); ")),

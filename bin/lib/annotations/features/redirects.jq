@@ -13,15 +13,15 @@ include "allow";
 # 200,000 paths: the limits of limits.jq count only what rules ask for.
 def most_of_aliases: {aliases: 1000, wildcards: 50, paths: 10000};
 
-# input: [{alias, host, namespace, ingress}, the oldest Ingress first] / output: {aliases: those that count, beyond:
-# {ingress: true}}; $paths is {"namespace/host": number of its claims}
+# input: [{alias, host, namespace, of}, the oldest Ingress first] / output: {aliases: those that count, beyond:
+# {of: true}}; $paths is {"namespace/host": number of its claims}
 def within_most($paths):
   reduce .[] as $it ({used: {}, aliases: [], beyond: {}};
     ((.used[$it.namespace] // {aliases: 0, wildcards: 0, paths: 0})
      | .aliases += 1
      | .wildcards += (if $it.alias | startswith("*") then 1 else 0 end)
      | .paths += $paths["\($it.namespace)/\($it.host)"]) as $sum
-    | if any($sum | to_entries[]; .value > most_of_aliases[.key]) then .beyond[$it.ingress] = true
+    | if any($sum | to_entries[]; .value > most_of_aliases[.key]) then .beyond[$it.of] = true
       else .used[$it.namespace] = $sum | .aliases += [$it]
       end);
 
@@ -35,12 +35,12 @@ def moves_without_pod:
 # input:  [claim]; $taken is {host: true} of those that somebody has
 # output: as within_most: the aliases of which each goes to the oldest Ingress that wants it
 def aliases_of_all($taken; $context):
-  (reduce (.[], $context.shut[] | select(.ingress)) as $claim ({}; .["\($claim | own_namespace)/\($claim.host)"] += 1)) as $paths
+  (reduce (.[], $context.shut[] | select(.of)) as $claim ({}; .["\($claim | own_namespace)/\($claim.host)"] += 1)) as $paths
   | [ to_entries[] | .key as $number | .value | select(.options)
       | . as $claim
       | (annotations($context.options) | aliases)
       | {alias: ., host: $claim.host,
-         namespace: ($claim | own_namespace), ingress: $claim.ingress, $number} ]
+         namespace: ($claim | own_namespace), of: $claim.of, $number} ]
   | group_by(.alias) | map(.[0] | select($taken[.alias] | not)) | sort_by(.number)
   | within_most($paths);
 
@@ -67,18 +67,18 @@ def claims($context; answer):
        | select($context.settings.HOST_OWNERSHIP == "shared" or .host == "" or own_namespace == $owners[.host]
            or $is_shared[.host] or $is_shared[.host | as_wildcard])] | group_by(.host)
      | map({(.[0].host): .}) | add // {}) as $roots
-  | ([ $all[] | select(.ingress and .options and set["app-root"])
+  | ([ $all[] | select(.of and .options and set["app-root"])
        | . as $claim
        | select(all($roots[.host][]?;
-           .pathType == "Prefix" and .ingress != $claim.ingress and own_namespace == ($claim | own_namespace))) ]
+           .pathType == "Prefix" and .of != $claim.of and own_namespace == ($claim | own_namespace))) ]
      | unique_by(.host)) as $rooted
   | ($all | map(when(.options and (set | moves_without_pod); .moves = .options))) as $all
   | $all
-    + [ $all[] | select(.ingress) | at_aliases ]
+    + [ $all[] | select(.of) | at_aliases ]
     + [ $context.shut[] | select(.alias | not) | {shut: at_aliases} ]
-    + [ $moved[] | {ingress, created, options, host, to, path: "/", pathType: "Prefix", alias: true} ]
-    + [ $rooted[] | {ingress, created, options, host, path: "/", pathType: "Exact"} | ., at_aliases ]
-    + [ $beyond | keys[] | {ingress: .}
+    + [ $moved[] | {of, created, options, host, to, path: "/", pathType: "Prefix", alias: true} ]
+    + [ $rooted[] | {of, created, options, host, path: "/", pathType: "Exact"} | ., at_aliases ]
+    + [ $beyond | keys[] | {of: .}
         | problem("LimitExceeded"; "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths") ];
 
 # input: a location / output: the directives that redirect (from-to-www-redirect names the port, as in ingress-nginx)

@@ -75,7 +75,7 @@ def with_rewrite($options):
         + "break; ");
 
 # input:  [location]
-# output: the longest path for which all their expressions together are not too expensive. (The digest has weighed
+# output: the longest path for which all their expressions together are not too expensive. (The summary has weighed
 #         them.)
 def longest: [.[].weighed.steps[]] | longest_path;
 
@@ -99,7 +99,7 @@ def with_guests:
   | when($longest < 16383;
       map(when(.guest;
         literal_head as $literal
-        | {path, pathType, ingress, status: 414,
+        | {path, pathType, of, status: 414,
            message: "A path of more than \($longest) characters is not matched with it",
            head: "~* \"(?s)^\($literal).{\([0, $longest + 1 - ($literal | length)] | max)}\""}, .)));
 

@@ -148,7 +148,7 @@ def location:
   if .set["auth-url"] and .upstream and needs_no_login(.set) then
     "set $asks \(.options); " # nobody is asked, so the headers of auth-response-headers are empty: no client can say them
   elif .set["auth-url"] and .upstream and (.who | not) then
-    "return 500 \"\("\(not_available(.nobody // "auth-url asks nobody")): path \(.path) of Ingress \(.ingress)." | harmless)\\n\"; "
+    "return 500 \"\("\(not_available(.nobody // "auth-url asks nobody")): path \(.path) of \(.of)." | harmless)\\n\"; "
   elif .who then
     "set $asks \(.options); ",
     (select(.set["auth-url"] | contains("$escaped_request_uri"))

@@ -48,7 +48,7 @@ def target($claim; $context; $addresses; $pods; $hosts; $owners; answer):
       else {wrong: "no rule without auth-url serves \($path) of host \($host); regular expressions are not asked"}
       end;
   url as $url
-  | ([$claim.ingress | namespace] + $context.shared) as $namespaces
+  | ([$claim.of | namespace] + $context.shared) as $namespaces
   | ($url.host | service_named($addresses)) as $service
   | ($service != null and ($service | namespace | IN($namespaces[]))) as $is_near
   | (if $is_near and $context.services[$service] then {$service, port: $url.port}
@@ -68,7 +68,7 @@ def target($claim; $context; $addresses; $pods; $hosts; $owners; answer):
       {wrong: "\($url.host | quoted) is neither a host with rules of namespace \($namespaces[0]) or of one in SHARED_NAMESPACES, nor a Service there, such as http://auth.\($namespaces[0]).svc.cluster.local"}
     end;
 
-# input: {"namespace/name of a Service": [digest of an EndpointSlice]} / output: {"address:port" of a pod: {namespace:
+# input: {"namespace/name of a Service": [summary of an EndpointSlice]} / output: {"address:port" of a pod: {namespace:
 # {service, port}}}; $services are the Services
 #
 # Of several Services, the first by name. A port of a Service without a name is found by its number.
@@ -99,8 +99,8 @@ def who_is_asked($host; $locations; $upstreams; $options):
       | if .upstream == null then {wrong: "no pod serves \($path) of host \($host)"}
         elif .asks then {wrong: "\($path) of host \($host) is itself behind auth-url"}
         elif speaks_grpc then {wrong: "\($path) of host \($host) speaks gRPC"}
-        elif (.ingress | namespace | IN($asks.namespaces[]) | not)
-          and ((.ingress | namespace) != $asks.owner or .options or .client or $is_doubtful) then
+        elif (.of | namespace | IN($asks.namespaces[]) | not)
+          and ((.of | namespace) != $asks.owner or .options or .client or $is_doubtful) then
           {wrong: "\($path) of host \($host) is another namespace's"}
         else {upstream, protocol, service}
         end

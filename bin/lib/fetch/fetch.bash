@@ -1,0 +1,8 @@
+# fetch - the words of fetch that are for more than the mechanism, and the files that have them
+#
+# shellcheck shell=bash
+
+source "$bin/lib/fetch/lists.bash"       # use_folder, keep, note_classes, within_cidrs: what is kept for the next fetch
+source "$bin/lib/fetch/transport.bash"   # in_time, ask_for_all, take_short_list, beside, wait_for_all: all at once
+source "$bin/lib/fetch/known-items.bash" # only_new_items: of a long list, only what is new is summarised
+source "$bin/lib/secrets/secrets.bash"   # summarise_secrets: what `certificates` knows
