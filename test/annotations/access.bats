@@ -68,7 +68,7 @@ load words
   assert_equal 'blue blue other/red' "$(who_answers b.one.example /) $(who_answers c.three.example /) $(who_answers b.b.two.example /)"
   assert_contains "$(ask a.one.example /)" 'this host has rules, but they are not served: nginx rejects their Ingress, or it is beyond a limit: path / of Ingress e2e/'
   # where there are too many of them, the namespace's own do not answer
-  LIMITS=namespace_wildcards=2 serve_snapshot "$dir/quarantine" <"$dir/snapshot"
+  serve_snapshot "$dir/quarantine" < <(with_settings LIMITS=namespace_wildcards=2 <"$dir/snapshot")
   assert_equal '503 other/red 503' "$(status a.one.example /) $(who_answers b.two.example /) $(status a.three.example /)"
   jq -c 'map_values(.without_hosts = true)' "$dir/quarantine" >"$dir/without"
   serve_snapshot "$dir/without" <"$dir/snapshot"

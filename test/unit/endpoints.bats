@@ -181,7 +181,7 @@ demo/missing ServiceNotFound' "$(jq -r '.problems[] | select(.reason | IN("Endpo
     | .services.items[].spec.clusterIPs = ["10.96.0.7"]'
   snapshot rules "$service_upstream" | "$bin/route" >"$dir/model.json"
   assert_contains "$("$bin/render" <"$dir/model.json")" 'server "10.96.0.7:'
-  snapshot rules "$service_upstream" | ENDPOINT_CIDRS=10.0.0.0/8 "$bin/route" >"$dir/model.json"
+  snapshot rules "$service_upstream" | with_settings ENDPOINT_CIDRS=10.0.0.0/8 | "$bin/route" >"$dir/model.json"
   refute_contains "$("$bin/render" <"$dir/model.json")" 'server "10.96.0.7:'
   assert_equal 'AnnotationRefused: demo/fruit: service-upstream has no effect, because ENDPOINT_CIDRS is set, and kube-proxy would go to any endpoint' \
     "$(jq -r '.problems[] | select(.reason == "AnnotationRefused") | "\(.reason): \(.of | ltrimstr("Ingress ")): \(.message)"' "$dir/model.json")"

@@ -92,6 +92,11 @@ golden_snapshot() { # FIXTURE
   tail -n +2 "$fixtures/$1/snapshot"
 }
 
+# Changes settings of the snapshot on standard input.
+with_settings() { # NAME=VALUE...
+  jq -c 'if .settings then reduce ($ARGS.positional[] | capture("(?<name>[^=]*)=(?<value>.*)")) as $it (.; .settings[$it.name] = $it.value) else . end' --args "$@"
+}
+
 model() { # FIXTURE [EDIT]
   snapshot "$@" | "$bin/route"
 }

@@ -332,7 +332,7 @@ large='
     snapshot([(asking("a") | .metadata.annotations = ({"auth-url": "http://s.a.svc", "mirror-target": "http://s.a.svc", "default-backend": "s", "custom-http-errors": "401,403,404,503"} | with_entries(.key |= "nginx.ingress.kubernetes.io/" + .))
         | .spec.rules += [.spec.rules[] | .host = "more.example"]), (range(6) | asking("b\(.)"))]; [{port: 80}]; [slice("s"; [{name: "", port: 8080}])])'
   # 2 paths, 2 x 2 locations for whom nginx asks and for copies, 2 x 4 for errors
-  assert_equal 'LimitExceeded: a/b5: it is not served: with it, the Ingresses of its namespace would have 20 paths, and the limit is 19' "$(LIMITS=namespace_paths=19 "$bin/route" <"$dir/snapshot" | jq -r '.problems[] | select(.reason == "LimitExceeded") | "\(.reason): \(.ingress): \(.message)"')"
+  assert_equal 'LimitExceeded: a/b5: it is not served: with it, the Ingresses of its namespace would have 20 paths, and the limit is 19' "$(with_settings LIMITS=namespace_paths=19 <"$dir/snapshot" | "$bin/route" | jq -r '.problems[] | select(.reason == "LimitExceeded") | "\(.reason): \(.ingress): \(.message)"')"
 }
 
 @test "thousands of hosts of 253 characters fit, exact, with wildcards and with certificates, and nginx does not even warn" {
@@ -408,7 +408,7 @@ limited() { # INGRESSES LIMITS
         spec: {ingressClassName: "bash", rules: [{host: "*.example.com", http: {paths: [{path: "/\(.)", pathType: "Exact", backend: {service: {name: "s", port: {number: 80}}}}]}}]}}),
       {metadata: {namespace: "evil", name: "hosts", creationTimestamp: "2029", annotations: {"nginx.ingress.kubernetes.io/use-regex": "true", "nginx.ingress.kubernetes.io/app-root": "/ui"}},
         spec: {ingressClassName: "bash", rules: [range(400) | {host: "h\(.).example.com"}]}}]}}' >"$dir/lists"
-  digest_lists <"$dir/lists" | HOST_OWNERSHIP=strict timeout 10 "$bin/route" | assert_json '.servers | length' 402
+  digest_lists <"$dir/lists" | with_settings HOST_OWNERSHIP=strict | timeout 10 "$bin/route" | assert_json '.servers | length' 402
   # 20,000 addresses that all move
   model() { jq -c -n --arg net "$1" '{claimants: [], upstreams: [{service: "a/s", port: 80, endpoints: [range(20000) | "10.\($net).\(. / 250 | floor).\(. % 250):80"]}]}'; }
   timeout 10 jq -r -f "$bin/lib/apply/changes.jq" --argjson most 3 <(model 1) <(model 2) >"$dir/changes"

@@ -44,7 +44,7 @@ NGINX
     spec: {rules: [{host: "\($name).example"}]}}]'
   mkdir -p "$STATE_DIR/live"
   snapshot rules "$two | del(.ingresses.items[-1])" >"$STATE_DIR/live/snapshot"
-  PATH=$dir/path:$PATH "$bin/quarantine" < <(snapshot rules "$two") | assert_json 'map_values(.message)' '{"demo/one":"they clash"}'
+  PATH=$dir/path:$PATH "$bin/quarantine" < <(snapshot rules "$two") | assert_json 'map_values(.message)' '{"Ingress demo/one":"they clash"}'
 }
 
 @test "quarantine names nobody when nginx takes the configuration" {
@@ -108,7 +108,7 @@ assert_quarantine() {
     created=$((created == 2028 ? 2020 : 2028))
     snapshot rules "$functions $added | adding(\"shop\"; \"neighbour\"; \"$created\"; [\"neighbour.example\"] | rules)" >"$dir/snapshot"
     "$bin/quarantine" <"$dir/snapshot" >"$dir/quarantine"
-    assert_row "$expected" "$(jq -r 'keys | join(" ")' "$dir/quarantine")" "$added"
+    assert_row "$expected" "$(jq -r 'keys | map(ltrimstr("Ingress ")) | join(" ")' "$dir/quarantine")" "$added"
     assert_contains "$(jq -r '.[].message' "$dir/quarantine")" "$words"
     "$bin/route" "$dir/quarantine" <"$dir/snapshot" >"$dir/model.json"
     assert_json '[.servers[].host | select(. == "neighbour.example" or . == "fruit.example")]' '["fruit.example","neighbour.example"]' <"$dir/model.json"
@@ -161,9 +161,9 @@ many_guilty='. + reduce range(5) as $i (.; adding("demo"; "guilty-\($i)"; "2027"
   edit "$bin/quarantine" 's/seconds_for_suspects=[0-9]*/seconds_for_suspects=0/'
   snapshot rules "$functions $many_guilty" >"$dir/snapshot"
   run --separate-stderr "$bin/quarantine" <"$dir/snapshot"
-  assert_json '[keys[] | select(startswith("demo/") | not)]' '[]' <<<"$output"
-  assert_json '.["demo/guilty-0"].message' '"no"' <<<"$output"
-  assert_json '.["demo/guilty-4"].message' '"this one, or another that is new: there was no time to find out which"' <<<"$output"
+  assert_json '[keys[] | select(startswith("Ingress demo/") | not)]' '[]' <<<"$output"
+  assert_json '.["Ingress demo/guilty-0"].message' '"no"' <<<"$output"
+  assert_json '.["Ingress demo/guilty-4"].message' '"this one, or another that is new: there was no time to find out which"' <<<"$output"
   assert_contains "$stderr" 'the search for what nginx rejects took too long: 4 Ingresses that are new or changed are left out untested'
 }
 
@@ -174,7 +174,7 @@ many_guilty='. + reduce range(5) as $i (.; adding("demo"; "guilty-\($i)"; "2027"
   edit "$bin/quarantine" 's/seconds_for_all=[0-9]*/seconds_for_all=0/'
   snapshot rules "$functions $many_guilty" >"$dir/snapshot"
   run --separate-stderr "$bin/quarantine" <"$dir/snapshot"
-  assert_json keys '["demo/guilty-0","demo/guilty-1","demo/guilty-2","demo/guilty-3","demo/guilty-4","shop/neighbour"]' <<<"$output"
+  assert_json 'keys | map(ltrimstr("Ingress "))' '["demo/guilty-0","demo/guilty-1","demo/guilty-2","demo/guilty-3","demo/guilty-4","shop/neighbour"]' <<<"$output"
   assert_contains "$stderr" 'took too long: 6 Ingresses that are new or changed are left out untested'
 }
 

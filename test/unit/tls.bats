@@ -227,7 +227,7 @@ ROWS
     certificates: [(range(10) | {secret: "demo/s\(.)", algorithm: "RSA", file: "\(.)-1.pem", notAfter: "9", names: [(range(4) as $n | "n\($n).i\(.).example"), (select(. == 9) | "own.example")]}),
       {secret: "other/s", algorithm: "RSA", file: "o-1.pem", notAfter: "9", names: ["other.example"]}]}
     | .ingresses.items += [.ingresses.items[9] | .metadata |= (.name = "own" | .creationTimestamp = "2040-01-01T00:00:00Z") | .spec.tls = [{secretName: "s9", hosts: ["own.example"]}]]' >"$dir/named"
-  digest_lists <"$dir/named" | LIMITS='namespace_tls_hosts=15' "$bin/route" >"$dir/model.json" # twice 15: a host may have a problem, too
+  digest_lists <"$dir/named" | with_settings LIMITS=namespace_tls_hosts=15 | "$bin/route" >"$dir/model.json" # twice 15: a host may have a problem, too
   jq '.certificates | map(.file // .files[0]) | group_by(.) | map("\(.[0]) \(length)")' "$dir/model.json" | assert_json . '["0-1.pem 4","1-1.pem 4","2-1.pem 4","3-1.pem 4","4-1.pem 4","5-1.pem 4","6-1.pem 4","7-1.pem 2","9-1.pem 1","o-1.pem 1"]'
   jq '[.problems[] | select(.reason == "LimitExceeded").of]' "$dir/model.json" | assert_json . '["Ingress demo/i7","Ingress demo/i8","Ingress demo/i9"]'
 }

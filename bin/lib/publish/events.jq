@@ -69,8 +69,8 @@ def due:
   # An Ingress without problems has an Event when it gets its first address, or when its last problem is solved.
   | ($told[0].troubled // {}) as $was_troubled
   | ($first | add // {}) as $first
-  | [ $ours[] | select($is_troubled[of] | not) | select($was_troubled[of] or $first[of])
-      | . as $ingress | ($first[of] // .status) | routed | event($ingress; $now) ] as $solved
+  | [ $ours[] | select($is_troubled[of] | not) | select($was_troubled[of] or $first[key])
+      | . as $ingress | ($first[key] // .status) | routed | event($ingress; $now) ] as $solved
   | [ $troubled[] | $ours[.[0].of] as $ingress | warnings | event($ingress; $now) ] as $warnings
   | ($told[0].events // {}) as $times
   | ($solved + $warnings) as $all

@@ -98,7 +98,7 @@ input
       ($left | listed | "\(.): no address, since we no longer serve them") ] | join("; ") ),
   ( if any($arrived[]; $exposure.points - shown != []) then $pods[0].ready | join(" ") else "" end ),
   ( if $waiting > 0 then $waiting else 0 end ),
-  ( [$arrived[] | select(shown == []) | {"Ingress \(key)": showing($exposure.points).status}] | add // {} | tojson ),
+  ( [$arrived[] | select(shown == []) | {(key): showing($exposure.points).status}] | add // {} | tojson ),
   ( [.items[] | select($sent[key] == .metadata.resourceVersion), $left[], $arrived[]
      | {(key): .metadata.resourceVersion}]
     | add // {} | tojson ),

@@ -10,14 +10,14 @@ include "allow"; # is_name
 def lines: split("\n")[] | select(. != "");
 
 # output: [{secret: "namespace/name", use}, ...]: what the oldest Ingress names comes first
-def wishes($claims; $default; $namespace):
+def wishes($claims; $default; $only_namespace):
   [ ($default | select(. != "") | {secret: ., use: "pair"}),
     ( [$claims | lines | fromjson | select(.of)] | sort_by([.created, .of])[]
       | (.of | namespace) as $of
       | (.tls[].secretName | select(is_name) | {secret: "\($of)/\(.)", use: "pair"}),
         (.options.set // {} | uses($of; $ENV.SHARED_NAMESPACES | split(","))) )
   ]
-  | map(select($namespace == "" or (.secret | startswith("\($namespace)/"))));
+  | map(select($only_namespace == "" or (.secret | startswith("\($only_namespace)/"))));
 
 # input: these / output: {"namespace/name": [use, ...], ...}
 def by_secret: group_by(.secret) | map({(.[0].secret): (map(.use) | unique)}) | add // {};
