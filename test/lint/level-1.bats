@@ -48,7 +48,7 @@ setup() {
     while read -r name; do
       file=$lib/$name.jq
       [[ -e $file ]] || file=$lib/$name/${name##*/}.jq
-      reads "$file"
+      [[ ! -e $file ]] || reads "$file" # the program of the features is written where it is run
     done < <(sed -nE 's/^include "([^"]+)".*/\1/p' "$1")
   }
   # (Features also have hooks for render.)
