@@ -4,7 +4,7 @@
 
 declare -A failures=()
 # shellcheck disable=SC2034 # for those who source this
-silence='' jq_to_run=jq program=${0##*/} version=${BASH_INGRESS_VERSION:-development} # the Dockerfile sets it
+silence='' all_features='' jq_to_run=jq program=${0##*/} version=${BASH_INGRESS_VERSION:-development} # the Dockerfile sets it
 
 # The comment at the top of a program is its help.
 if [[ ${1-} == @(-h|--help) ]]; then
@@ -91,7 +91,8 @@ by_hand() { # TOOL...
   [[ -z ${features_in_use-} ]] || return 0
   source "$bin/lib/annotations/features.bash"
   features_in_use=$(mktemp -d)
-  trap 'rm -rf "$features_in_use"' EXIT
+  all_features=$features_in_use
+  trap 'rm -rf "$all_features"' EXIT
   write_features "$(<"$bin/lib/annotations/features.json")"
 }
 
