@@ -88,7 +88,7 @@ pod_certificate() {
 
 # Prints the problems that the live configuration has, a line for each. That these tests change too much is none of theirs.
 problems() { # [POD]
-  kubectl -n bash-ingress exec "${1:-$(controller_pods | head -n 1)}" -- jq -r '.problems[] | select(.reason != "ChangesHeldBack") | "\(.reason): \(.ingress): \(.message)"' /tmp/bash-ingress/live/model.json || {
+  kubectl -n bash-ingress exec "${1:-$(controller_pods | head -n 1)}" -- jq -r '.problems[] | select(.reason != "ChangesHeldBack") | "\(.reason): \(.of | if . then ltrimstr("Ingress ") else . end): \(.message)"' /tmp/bash-ingress/live/model.json || {
     echo 'the problems cannot be read'
     return 1
   }
