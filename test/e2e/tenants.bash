@@ -66,7 +66,7 @@ tenant_deletes() { # PATH
 tenant_is_gone() {
   local pod
   for pod in $(controller_pods); do
-    kubectl -n bash-ingress exec "$pod" -- bash -c '! grep -q "\"tenant/" /tmp/bash-ingress/live/model.json && truncate -c -s 0 /tmp/bash-ingress/scratch/loop/accounts' || return
+    kubectl -n bash-ingress exec "$pod" -- bash -c '! grep -qE "[\" ]tenant/" /tmp/bash-ingress/live/model.json && truncate -c -s 0 /tmp/bash-ingress/scratch/loop/accounts' || return
   done
 }
 
