@@ -517,8 +517,9 @@ answers_at() { # HOST
 @test "many objects that cannot be read do not hide what is said of Ingresses" {
   snapshot rules >"$dir/snapshot.good"
   {
+    head -n 1 "$dir/snapshot.good"
     for number in {1..50}; do echo "{\"problem\":{\"namespace\":\"a\",\"reason\":\"ObjectUnreadable\",\"message\":\"Service a/$number is left out\"}}"; done
-    cat "$dir/snapshot.good"
+    tail -n +2 "$dir/snapshot.good"
   } | "$bin/route" >"$dir/model.json"
   assert_equal 10 "$(problems | grep -c 'ObjectUnreadable')"
   assert_contains "$(problems)" 'MoreProblems: null: and 40 more problems in namespace a'

@@ -45,39 +45,47 @@ def endpoint_limits($slices; $most):
       | .[] | {(.service): ([$share / .lines | floor, 1] | max)})
   | add // {};
 
-# input:  [summary of an EndpointSlice] of one Service
-# output: [{address, port}] of the port of that name, at most one more than $most
+# input: [summary of an EndpointSlice] of one Service / output: {"name of a port": [those that have it], ...}
+#
+# [{ports: {a: 1, b: 2}}, {ports: {a: 1}}] => {a: [both], b: [the first]}: `keys[]` gives several names, and `+=` adds
+# the slice under each.
+def by_port: reduce .[] as $slice ({}; .[$slice.ports // {} | keys[]] += [$slice]);
+
+# input:  [summary of an EndpointSlice] with a port of that name
+# output: [{address, port}], at most one more than $most
 def first_endpoints($name; $most):
-  def first(addresses): [limit($most + 1; .[] | .ports[$name] as $port | select($port) | {address: addresses[], $port})];
+  def first(addresses): [limit($most + 1; .[] | .ports[$name] as $port | {address: addresses[], $port})];
   first(.ready) as $ready
   | if $ready != [] then $ready else first(.ending) end
   | unique_by("\(.address):\(.port)");
 
-# input:  [{name, most, found: what first_endpoints says}] of one Service
-# output: [summary of an EndpointSlice] with these
-def few_slices:
-  [ unique_by(.name)[]
-    | .name as $name
-    | .found[:.most][] | {ports: {($name): .port}, ready: [.address], ending: []} ];
+# How often EndpointSlices of a Service may be looked at for its upstreams: beyond that, they are sorted by port first.
+def most_looks: 1000;
 
-# output: the state; Services that have too many endpoints have EndpointSlices with the first ones only. .cut is {"name
-#         of an upstream": how many it has}; .winners has what annotations ask for besides, too
+# output: the state. Where a Service has too many endpoints, or too many ports and EndpointSlices, .slices has for each
+#         of its upstreams those that count. .cut is {"name of an upstream": how many endpoints it has, if it is less than
+#         all}; .winners has what annotations ask for besides, too
 def with_endpoints_limited:
   .problems += [slice_problems]
   | .winners as $winners
   | .winners += [.winners[].also[]?]
   | (.winners | map(select(.upstream)) | unique_by(.upstream) | group_by(.service)) as $by_service
   | .slices as $slices
-  | .limits.namespace_endpoints as $most
-  | ($by_service | endpoint_limits($slices; $most)) as $limited
-  | [ $by_service[][]
-      | select($limited[.service])
+  | .limits.namespace_endpoints as $most_of_all
+  | ($by_service | endpoint_limits($slices; $most_of_all)) as $limited
+  | [ $by_service[]
+      | ($slices[.[0].service] // []) as $its
+      | $limited[.[0].service] as $limit
+      | select($limit or length * ($its | length) > most_looks)
+      | ($its | by_port) as $own
+      | .[]
       | .port_name as $name
-      | {service, $name, upstream, most: $limited[.service]}
-      | .most as $most
-      | .found = ($slices[.service] // [] | first_endpoints($name; $most)) ] as $asked
-  | .slices += ($asked | group_by(.service) | map({(.[0].service): few_slices}) | add // {})
-  | .cut = ($asked | map(select((.found | length) > .most) | {(.upstream): .most}) | add // {})
+      | ($limit // $most_of_all) as $most
+      | ($own[$name] // [] | first_endpoints($name; $most)) as $found
+      | {upstream, cut: (if ($found | length) > $most then $most else null end),
+         few: [$found[:$most][] | {ports: {($name): .port}, ready: [.address], ending: []}]} ] as $chosen
+  | .slices += ($chosen | map({(.upstream): .few}) | add // {})
+  | .cut = ($chosen | map(select(.cut) | {(.upstream): .cut}) | add // {})
   | .cut as $cut
   | .problems += [$winners[] | select(.upstream and $cut[.upstream])
       | {of, reason: "TooManyEndpoints", message: "Service \(.service) has too many endpoints: for port \(.port), only the first \($cut[.upstream]) are served"}];

@@ -118,10 +118,11 @@ def endpoints($name):
   def with_port(addresses): [.[] | .ports[$name] as $port | select($port) | "\(addresses[]):\($port)"] | unique;
   with_port(.ready) as $ready | if $ready != [] then $ready else with_port(.ending) end;
 
-# input: [winner] / output: [upstream] of those that have a pod
+# input: [winner] / output: [upstream] of those that have a pod. (For some upstreams, EndpointSlices have been chosen:
+#         endpoints.jq.)
 def upstreams($slices):
   [ map(select(.upstream)) | unique_by(.upstream)[] | .port_name as $name
-    | {name: .upstream, service, port, endpoints: ($slices[.service] // [] | endpoints($name))}
+    | {name: .upstream, service, port, endpoints: ($slices[.upstream] // $slices[.service] // [] | endpoints($name))}
     | select(.endpoints != []) ];
 
 # input: a winner / output: the location that the model shows; $upstreams is {"its name": upstream}
