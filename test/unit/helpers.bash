@@ -179,6 +179,7 @@ make_live() ( # [QUARANTINE] <SNAPSHOT
   source "$bin/route"
   source "$bin/render"
   source "$bin/lib/apply/nginx.bash"
+  by_hand jq # where all features are in use
   nginx_version=$(<"$BATS_FILE_TMPDIR/nginx-version")
   program=route route "$@" >"$dir/model.json"
   cp "$dir/model.json" "$STATE_DIR/live/model.json"

@@ -44,7 +44,8 @@ def calls($hooks; $arguments):
 def includes:
   . as $used
   | [inputs | capture("/(?<name>[a-z-]+)[.]jq:(?<line>[^;]+;)") | select($used[.name]).line]
-  | reduce reverse[] as $line ([]; if index($line) then . else [$line] + . end)[];
+  | reduce reverse[] as $line ([]; if index($line) then . else [$line] + . end)
+  | .[];
 
 def imports: keys[] | "import \"annotations/features/\(.)\" as \(as_name);";
 

@@ -63,8 +63,8 @@ def first_endpoints($name; $most):
 def most_looks: 1000;
 
 # output: the state. Where a Service has too many endpoints, or too many ports and EndpointSlices, .slices has for each
-#         of its upstreams those that count. .cut is {"name of an upstream": how many endpoints it has, if it is less than
-#         all}; .winners has what annotations ask for besides, too
+#         of its upstreams those that count. .cut is {"name of an upstream": how many endpoints it has}, if these are
+#         not all; .winners has what annotations ask for besides, too
 def with_endpoints_limited:
   .problems += [slice_problems]
   | .winners as $winners
