@@ -41,17 +41,18 @@ def calls($hooks; $arguments):
   | sort_by(.at)[].call;
 
 # input: {feature: its row} / output: what the files of these features include, each line where it was last
-def includes:
+def includes($lines):
   . as $used
-  | [inputs | capture("/(?<name>[a-z-]+)[.]jq:(?<line>[^;]+;)") | select($used[.name]).line]
+  | [$lines[] | capture("/(?<name>[a-z-]+)[.]jq:(?<line>[^;]+;)") | select($used[.name]).line]
   | reduce reverse[] as $line ([]; if index($line) then . else [$line] + . end)
   | .[];
 
 def imports: keys[] | "import \"annotations/features/\(.)\" as \(as_name);";
 
-$table[0] | with_entries(.key as $name | select($uses | contains("\"\($name)\"")))
+[inputs] as $lines # to the end, also where they are not needed: or grep, which writes them, would fail
+| $table[0] | with_entries(.key as $name | select($uses | contains("\"\($name)\"")))
 | "# Written by write_features (features.bash) from features.json; features-program.jq says what hooks are.",
-  if $file == "feature-files" then "include \"annotations/hooks\";", imports, includes
+  if $file == "feature-files" then "include \"annotations/hooks\";", imports, includes($lines)
   else
     "include \"annotations/hooks\"; # all_loaded, with_directives",
     imports,
