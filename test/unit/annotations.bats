@@ -156,3 +156,14 @@ assert_each() { # EXPECTED FILE CURL_FORMAT http|https PATH [CURL_OPTION...]
   assert_each max-age=5 names '%header{strict-transport-security}' https ''
   kill -KILL "$backend_pid"
 }
+
+# (The sets of annotations are numbered: one that comes first moves the numbers of all others.)
+@test "whatever annotations the others have, the log names the Ingress that is new, and no other" {
+  local new='.ingresses.items += [.ingresses.items[0] * {metadata: {name: "new", annotations: {"nginx.ingress.kubernetes.io/app-root": "/new"}}, spec: {rules: [{host: "new.example"}]}}]'
+  for edit in . "$new"; do
+    "$fixtures/snapshot" "$(<"$BATS_TEST_DIRNAME/tables/examples.jq") | $edit" --slurpfile examples "$BATS_TEST_DIRNAME/tables/examples.json" <"$fixtures/rules/lists.json" |
+      "$bin/route" >"$dir/model.json"
+    "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >/dev/null 2>"$dir/log"
+  done
+  assert_equal 'new configuration: added Ingress demo/new' "$(sed 's/^.* apply: //' "$dir/log")"
+}

@@ -16,6 +16,13 @@ def listed($verb):
 # input: [text] / output: those that are not in the other list (jq's own "-" takes minutes for 20,000)
 def minus($others): ($others | map({(.): true}) | add // {}) as $has | map(select($has[.] | not));
 
+# input: a location, or a part of one / output: the same, with its annotations in place of the number of their set, which
+#         another Ingress may move
+def with_annotations($options):
+  if type == "object" then (if .options then .options |= $options[. - 1] else . end) | map_values(with_annotations($options))
+  else .
+  end;
+
 # input: a model / output: {"Ingress namespace/name": what it asks for, ...}; whether its pods are ready does not count
 #
 # Only Ingresses that are in both models, and servers that are not the same in $other: for a large model, the rest takes
@@ -26,7 +33,7 @@ def asked($other; $in_both):
   | [.servers[]? | select($others[.host] != .) | .host as $host | .locations[] | select(.of and $in_both[.of])
      | {of, asks: ({$host} + . | del(.upstream, .of)
                    | if .service and .status == 503 then del(.status, .reason, .message) else . end
-                   | if .options then .options |= $options[. - 1] else . end)}]
+                   | with_annotations($options))}]
   | group_by(.of) | map({(.[0].of): map(.asks)}) | add // {};
 
 # input: a model / output: {"namespace/name:port": ["address:port", ...], ...}

@@ -17,10 +17,10 @@
 include "annotations/claims";
 include "quoting";
 
-# input: [answered claim] / output: the same, with .cors: the number of its annotations
+# input: [answered claim] / output: the same, with .cors: {options: the number of its annotations}
 #
 # An error of ours loses its annotations in the model, but a page is to be able to read it.
-def claims($context; answer): map(if annotations($context.options)["enable-cors"] then .cors = .options else . end);
+def claims($context; answer): map(if annotations($context.options)["enable-cors"] then .cors = {options} else . end);
 
 # input: {annotation: value} / output: [origin], "*" for all; null without CORS
 #
@@ -102,7 +102,7 @@ def model:
   | when(any(.servers[].locations[]; .cors);
       .lines += [$policies | to_entries | map(.key += 1) | origin_lines, answer_lines]
       | each_location(
-          if .cors and .status then .directives = $options[.cors - 1].cors
+          if .cors and .status then .directives = $options[.cors.options - 1].cors
           elif .answer_headers then .hides_cors = true # custom-headers.jq hides headers there, in the place of these
           else .
           end));

@@ -1,7 +1,7 @@
 # permanent-redirect, temporal-redirect, app-root, from-to-www-redirect, server-alias: other URLs, and other hosts.
 #
 # A redirect needs no pod. So it counts also where the Service does not exist or has no ready endpoint: the claim keeps
-# the number of its options in .moves, of which `model` makes the redirect. And app-root is for / of each host, also
+# {options: their number} in .moves, of which `model` makes the redirect. And app-root is for / of each host, also
 # where its Ingress has only other paths: so it gets an Exact path / of its own there, also beside an Ingress of its
 # namespace that has Prefix /, which keeps all other URLs. Where another namespace has a path /, or another Ingress an
 # Exact or regular one, it gets none.
@@ -72,7 +72,7 @@ def claims($context; answer):
        | select(all($roots[.host][]?;
            .pathType == "Prefix" and .of != $claim.of and own_namespace == ($claim | own_namespace))) ]
      | unique_by(.host)) as $rooted
-  | ($all | map(when(.options and (set | moves_without_pod); .moves = .options))) as $all
+  | ($all | map(when(.options and (set | moves_without_pod); .moves = {options}))) as $all
   | $all
     + [ $all[] | select(.of) | at_aliases ]
     + [ $context.shut[] | select(.alias | not) | {shut: at_aliases} ]
@@ -107,4 +107,4 @@ def model:
   .options as $options
   | each_location(when(.moves and .client == null and (.reason | IN("NoReadyEndpoints", "ServiceNotFound",
         "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed"));
-      .directives = ([(.directives // empty), ({set: $options[.moves - 1]} + . | location)] | add)));
+      .directives = ([(.directives // empty), ({set: $options[.moves.options - 1]} + . | location)] | add)));
