@@ -329,6 +329,25 @@ watched() { # TIMES
   controller=''
 }
 
+@test "a request that is still open SHUTDOWN_SECONDS after SIGTERM is cut, and the log says so" {
+  backend=$(go_program backend)
+  "$backend" 127.77.0.1:8080 127.77.0.2:8080 3>&- &
+  backend_pid=$!
+  disown # so that bash does not report its end
+  start_api rules '.ingresses.items[0].spec.rules[0].http.paths = [{path: "/", pathType: "Prefix", backend: {service: {name: "apple", port: {number: 80}}}}]'
+  start_controller SHUTDOWN_SECONDS=1
+  wait_for 15 served fruit.example /counts "{"
+  ask fruit.example /events -N --max-time 60 >"$dir/events" 3>&- &
+  stream=$!
+  wait_for 15 grep -q 'data: 1' "$dir/events"
+  kill -TERM "$controller"
+  wait "$controller"
+  controller=''
+  run wait "$stream"
+  assert_contains "$(<"$dir/controller.log")" 'requests or WebSockets are still open after SHUTDOWN_SECONDS=1: cutting them'
+  kill -KILL "$backend_pid"
+}
+
 @test "a second SIGTERM ends it at once" {
   start_api rules
   start_controller DRAIN_SECONDS=60

@@ -111,7 +111,8 @@ apply_draining() { # NAME=VALUE...   in one word
     wait_for 15 grep -q 'data: 1' "$dir/events-$round"
     reload "$round" 0
   done
-  grep -q 'too many replaced workers still have requests: ending the oldest' "$dir/apply.log"
+  grep -qE 'too many replaced workers still have requests: ending the oldest, [0-9]+, with [01] connections of clients' "$dir/apply.log"
+  assert_equal "cut_connections $(sed -n 's/.* with \([0-9]*\) connections of clients$/\1/p' "$dir/apply.log" | jq -s add)" "$(<"$STATE_DIR/run/cut")"
   wait_for 15 linger_at_most 3 # two, and that of the last reload
   kill -0 "${streams[-1]}"
   run kill -0 "${streams[0]}"

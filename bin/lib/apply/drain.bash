@@ -6,7 +6,7 @@
 # shellcheck shell=bash
 
 # At most draining_workers at once, and more than few_workers only if there is memory for them.
-found=() old_workers=() least_seconds=10 idle_seconds=6 few_workers=8 draining_workers=64
+found=() old_workers=() least_seconds=10 idle_seconds=6 few_workers=8 draining_workers=256
 
 # Sets found: nginx's workers that do this, the oldest first. The kernel lists them by age.
 find_workers() { # working|leaving
@@ -40,16 +40,16 @@ expect_replacement() {
 
 # A worker that was replaced stays until its last request has ended, with all its memory. If a
 # reload would make too many of them, it waits: most leave by themselves within some seconds,
-# those with long requests do not. Only if these alone are too many, one of them is ended: first, one
-# that serves only namespaces which cause reloads all the time (see hold-back).
+# those with long requests do not. Only if these alone are too many, as many of them are ended as need a
+# place: first, those that serve only namespaces which cause reloads all the time (see hold-back).
 make_room() { # WORKERS_TO_REPLACE
   local now end since=() sockets=() restless=''
   take_time
   end=$((now + least_seconds + reload_seconds))
   while find_workers leaving && ! is_room_for "$1" && ((now <= end)); do
     know_ages
-    end_one "$1"
-    sleep 0.1
+    end_some "$1"
+    nap 0.02
     take_time
   done
 }
@@ -82,25 +82,56 @@ some_may_leave() { # WORKERS_TO_REPLACE
   ((old < ${#since[@]} && old + $1 <= draining_workers))
 }
 
-# Of those that have had their time: the oldest whose requests all go to namespaces that cause reloads
-# all the time; without such a one, the oldest.
-end_one() { # WORKERS_TO_REPLACE
-  local i oldest=''
+# Of those that have had their time: the oldest whose requests all go to namespaces that cause reloads all the time;
+# without such a one, the oldest.
+end_some() { # WORKERS_TO_REPLACE
+  local i places=$1 had_time=()
   find_neighbours
   for i in "${!found[@]}"; do
-    ((now - since[i] >= least_seconds)) || continue
-    oldest=${oldest:-$i}
-    if [[ $restless == yes ]] && ! serves_neighbours "${found[i]}"; then
-      end_worker "${found[i]}" 'the oldest that serves only namespaces with constant reloads'
-      return
-    fi
+    ((now - since[i] < least_seconds)) || had_time+=("${found[i]}")
   done
-  if [[ -n $oldest ]] && ! some_may_leave "$1"; then end_worker "${found[oldest]}" 'the oldest'; fi
+  if [[ $restless == yes ]]; then
+    for i in "${!had_time[@]}"; do
+      ((places > 0)) || return 0
+      ! serves_neighbours "${had_time[i]}" || continue
+      end_worker "${had_time[i]}" 'the oldest that serves only namespaces with constant reloads'
+      places=$((places - 1))
+    done
+  fi
+  ((places == $1)) && ! some_may_leave "$1" || return 0
+  for i in "${had_time[@]:0:places}"; do end_worker "$i" 'the oldest'; done
 }
 
 end_worker() { # WORKER WHICH
-  log "too many replaced workers still have requests: ending $2, $1"
+  local cut
+  cut=$(count_clients "$1")
+  log "too many replaced workers still have requests: ending $2, $1, with $cut connections of clients"
   kill -TERM "$1" 2>/dev/null || true # it may have just ended
+  count_cut "$cut"
+}
+
+# Prints how many connections of clients it has.
+count_clients() { # WORKER
+  local ports local state inode
+  printf -v ports '%04X|%04X' "$HTTP_PORT" "$HTTPS_PORT"
+  sockets_of "$1" | grep -cxF -f <(while read -r _ local _ state _ _ _ _ _ inode _; do
+    # 01: it is open
+    [[ $state != 01 || ! ${local##*:} =~ ^($ports)$ ]] || echo "socket:[$inode]"
+  done < <(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)) || true # it fails if it counts 0
+}
+
+# For /metrics: the number of connections that were cut, in all.
+count_cut() { # NUMBER
+  local before=0
+  [[ ! -s $STATE_DIR/run/cut ]] || read -r _ before <"$STATE_DIR/run/cut"
+  echo "cut_connections $((before + $1))" >"$STATE_DIR/run/cut.new"
+  mv -T "$STATE_DIR/run/cut.new" "$STATE_DIR/run/cut"
+}
+
+# Prints its sockets as /proc names them, a line each.
+sockets_of() { # WORKER
+  # A connection may end while find looks, and then find fails.
+  find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null || true
 }
 
 # Sets restless: whether somebody causes reloads all the time; and sockets: the connections of this
@@ -120,9 +151,7 @@ find_neighbours() {
 }
 
 serves_neighbours() { # WORKER
-  # A connection may end while find looks, and then find fails.
-  { find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null || true; } |
-    grep -xF -f <(printf '%s\n' "${sockets[@]}") >/dev/null
+  sockets_of "$1" | grep -xF -f <(printf '%s\n' "${sockets[@]}") >/dev/null
 }
 
 # Whether three quarters of the pod's memory are in use, or will be with the workers of one reload more;

@@ -6,14 +6,16 @@
 # In the Prometheus text format. nginx puts in its own numbers (SSI, "echo"). Better without
 # numbers than without routes: so a full disk is no error here.
 write_metrics() {
-  local -A number=([ingresses]=0 [problems]=0 [quarantined]=0 [leader]=0 [failed_publications]=0)
+  local -A number=([ingresses]=0 [problems]=0 [quarantined]=0 [leader]=0 [cut_connections]=0 [failed_publications]=0)
   read_numbers "$live/numbers"
   read_numbers "$STATE_DIR/run/leader"
+  read_numbers "$STATE_DIR/run/cut"
   {
     metric counter polls_total 'Passes of the loop: reads of all lists.' "$passes"
     metric counter failed_polls_total 'Passes that changed nothing because a step failed.' "$failed_passes"
     metric counter reloads_total 'Configurations that became live.' "$reloads"
     metric counter failed_reloads_total 'Configurations that nginx did not take.' "$failed_reloads"
+    metric counter cut_connections_total 'Connections of clients that were cut because too many replaced workers of nginx had some.' "${number[cut_connections]}"
     metric gauge failed_polls_in_a_row 'Passes that failed since the last one that succeeded.' "$failed_in_a_row"
     metric gauge last_good_poll_timestamp_seconds 'Time of the last pass that succeeded.' "$last_good_pass"
     metric gauge ingresses 'Ingresses of our class.' "${number[ingresses]}"

@@ -19,9 +19,10 @@ with_fragments() { # <TEMPLATE
 # Writing each line of the log as it comes would halve the number of requests that can
 # be served. A pipe takes 4k in one piece, so that the workers' lines do not mix.
 derive_values() {
-  local names=(ACCESS_LOG_TARGET REAL_IP BELIEVED PROXY_HEADERS)
+  local names=(WORKER_SHUTDOWN ACCESS_LOG_TARGET REAL_IP BELIEVED PROXY_HEADERS)
   export "${names[@]}"
   printf -v template_names '${%s} ' "${names[@]}" "${setting_names[@]}"
+  WORKER_SHUTDOWN=${WORKER_SHUTDOWN_TIMEOUT:+$'\n'worker_shutdown_timeout ${WORKER_SHUTDOWN_TIMEOUT}s;}
   ACCESS_LOG_TARGET="/dev/stdout $ACCESS_LOG buffer=4k flush=100ms"
   if [[ $ACCESS_LOG == off ]]; then ACCESS_LOG_TARGET=off; fi
   REAL_IP='' BELIEVED=''
