@@ -32,6 +32,10 @@ state() { # REPLICA
   ((SECONDS - began < 15)) # without the file, it would be 20 at least
 }
 
+@test "work that is not yet complete is done again 2 s later, and is no failure" {
+  assert_equal '2 0' "$(bash -c 'source "$1" && mkdir -p "$folder" && : >"$folder/log" && record_run 4 && echo "$((next_run - now)) $run_failed"' _ "$bin/lead")"
+}
+
 @test "who polls less often does that work less often, too" {
   for seconds in 0.5:10 1:10 9.5:10 10:10 30:30 300:30; do
     next=$(POLL_SECONDS=${seconds%:*} bash -c 'source "$1" && mkdir -p "$folder" && : >"$folder/log" && record_run 0 && echo "$((next_run - $(uptime)))"' _ "$bin/lead")

@@ -332,7 +332,8 @@ service_is() { # SERVICE   adds it to the fixture
   pods_are '.items[0, 1].status.conditions[0].status = "False"'
   PUBLISH_ADDRESS=192.0.2.1 publish
   assert_contains "$output" 'no Ingress gets an address: none of our pods is ready yet'
-  wrote_no replace
+  assert_equal 4 "$status" # soon again
+  [[ ! -e $API/written/replace ]]
 }
 
 # --- the end
@@ -348,6 +349,18 @@ service_is() { # SERVICE   adds it to the fixture
   live_is rules "$showing | $by_other"
   publish end
   wrote_no replace
+}
+
+@test "an address that outlives the pods is taken back only with UPDATE_STATUS_ON_SHUTDOWN=on" {
+  live_is rules "$showing | $by_us"
+  pods_are '.items[1].metadata.deletionTimestamp = "2026-01-01T00:00:00Z"'
+  for outlives in PUBLISH_ADDRESS=192.0.2.1 PUBLISH_SERVICE=bash-ingress/bash-ingress UPDATE_STATUS_ON_SHUTDOWN=off; do
+    run env "$outlives" "$bin/publish" end
+    assert_equal 0 "$status"
+    wrote_no replace
+  done
+  PUBLISH_ADDRESS=192.0.2.1 UPDATE_STATUS_ON_SHUTDOWN=on publish end
+  assert_equal "$(jq '.ingresses.items | length' "$dir/lists")" "$(statuses | grep -c ' $')"
 }
 
 @test "the last pod takes back the address of an Ingress that somebody changes at the same moment, too" {

@@ -16,8 +16,8 @@ def listed($verb):
 # input: [text] / output: those that are not in the other list (jq's own "-" takes minutes for 20,000)
 def minus($others): ($others | map({(.): true}) | add // {}) as $has | map(select($has[.] | not));
 
-# input: a location, or a part of one / output: the same, with its annotations in place of the number of their set, which
-#         another Ingress may move
+# input:  a location, or a part of one
+# output: the same, with its annotations in place of the number of their set, which another Ingress may move
 def with_annotations($options):
   if type == "object" then (if .options then .options |= $options[. - 1] else . end) | map_values(with_annotations($options))
   else .

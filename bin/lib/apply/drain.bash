@@ -112,11 +112,11 @@ end_worker() { # WORKER WHICH
 
 # Prints how many connections of clients it has.
 count_clients() { # WORKER
-  local ports local state inode
+  local ports address state inode
   printf -v ports '%04X|%04X' "$HTTP_PORT" "$HTTPS_PORT"
-  sockets_of "$1" | grep -cxF -f <(while read -r _ local _ state _ _ _ _ _ inode _; do
+  sockets_of "$1" | grep -cxF -f <(while read -r _ address _ state _ _ _ _ _ inode _; do
     # 01: it is open
-    [[ $state != 01 || ! ${local##*:} =~ ^($ports)$ ]] || echo "socket:[$inode]"
+    [[ $state != 01 || ! ${address##*:} =~ ^($ports)$ ]] || echo "socket:[$inode]"
   done < <(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)) || true # it fails if it counts 0
 }
 
