@@ -418,3 +418,63 @@ watch_hold_back() {
   assert_contains "$output" ' hold-back: '
   assert_equal hold-back "$(<"$next/step")"
 }
+
+# --- additions
+
+# Prints "now" or "later": whether a pass at that time makes the change live that these ready pods of a Service are.
+goes_live() { # SECONDS SERVICE ADDRESS...
+  now=$1
+  pods_are "${@:2}"
+  cp "$dir/now" "$next/snapshot"
+  (let_additions_wait && echo now) | grep . || echo later
+}
+
+# These are its live pods, and nothing waits.
+live_pods_are() { # SERVICE ADDRESS...
+  pods_are "$@"
+  cp "$dir/now" "$live/snapshot"
+  rm -f "$next/added"
+}
+
+@test "a pod that becomes ready beside two others waits for the next change of anything, for 2 s at most" {
+  source "$bin/loop"
+  loop_after 0
+  live_pods_are noisy/moves 10.0.0.1 10.0.0.2
+  assert_equal later "$(goes_live 1000 noisy/moves 10.0.0.1 10.0.0.2 10.0.0.3)"
+  assert_equal later "$(goes_live 1001 noisy/moves 10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4)"
+  POLL_SECONDS=30 pause=30
+  keep_accounts
+  assert_equal 1 "$pause"
+  assert_equal now "$(goes_live 1002 noisy/moves 10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4)"
+  pause=30
+  keep_accounts
+  assert_equal 30 "$pause"
+  live_pods_are noisy/moves 10.0.0.1 10.0.0.2
+  assert_equal later "$(goes_live 1003 noisy/moves 10.0.0.1 10.0.0.2 10.0.0.3)"
+  assert_equal now "$(goes_live 1003 quiet/stays 10.1.0.9)"
+}
+
+@test "no pod waits that is the first or second, or takes another's place; nor does one that is gone, or a new EndpointSlice" {
+  source "$bin/loop"
+  loop_after 0
+  live_pods_are noisy/moves 10.0.0.1
+  assert_equal now "$(goes_live 1000 noisy/moves 10.0.0.1 10.0.0.2)"
+  live_pods_are noisy/moves
+  assert_equal now "$(goes_live 1000 noisy/moves 10.0.0.1 10.0.0.2 10.0.0.3)"
+  live_pods_are noisy/moves 10.0.0.1 10.0.0.2 10.0.0.3
+  assert_equal now "$(goes_live 1000 noisy/moves 10.0.0.1 10.0.0.2 10.0.0.4 10.0.0.5)"
+  live_pods_are noisy/moves 10.0.0.1 10.0.0.2 10.0.0.3
+  assert_equal now "$(goes_live 1000 noisy/moves 10.0.0.1 10.0.0.2)"
+  sed 's/moves-a/moves-b/; 6!d' "$dir/now" >"$dir/slice"
+  sed -i "5r $dir/slice" "$dir/now"
+  assert_equal now "$(goes_live 1000 quiet/stays 10.1.0.1)"
+}
+
+@test "IPv6 addresses and names of ports with odd characters are compared as they are" {
+  source "$bin/loop"
+  loop_after 0
+  sed -i 's/"ports":{"":8080}/"ports":{"*[x]?":8080}/' "$dir/now"
+  live_pods_are noisy/moves '[fd00::1]' '[fd00::2]'
+  assert_equal later "$(goes_live 1000 noisy/moves '[fd00::1]' '[fd00::2]' '[fd00::3]')"
+  assert_equal now "$(goes_live 1000 noisy/moves '[fd00::1]' '[fd00::3]')"
+}

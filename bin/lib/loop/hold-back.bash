@@ -1,12 +1,14 @@
-# hold-back - in the loop: when it asks which namespace has to wait, and who pays for reloads
+# hold-back - in the loop: when it asks which namespace has to wait, and who pays for reloads; and pods that wait for
+# the next reload
 #
-# next, live, now and pause are the loop's
+# next, live, now, again and pause are the loop's
 # shellcheck shell=bash disable=SC2154,SC2034
 
 source "$bin/hold-back" # hold_back, charge
 
 reloads_paid=0 restless_until=0 owed_until=0
 reload_cost=5 # seconds, as in hold-back.jq
+addition_seconds=2
 
 # A namespace that causes reloads without end has to wait, so that it cuts nobody's connections. hold-back decides
 # which. It is asked only while some namespace owes too much, which is until restless_until. If all that is new has to
@@ -19,10 +21,49 @@ hold_back_the_restless() {
   is_new snapshot || exit 0
 }
 
-# While somebody owes too much, something may wait: it goes live after 5 s, however rare the passes are.
+# Each pod of a rolling update that becomes ready would be a reload, and so is each that leaves. The first kind can wait,
+# if its Service has pods enough: it goes with the next change of anything, or after addition_seconds. The file is when
+# the first pod began to wait; empty, if none does.
+let_additions_wait() {
+  local since=''
+  if [[ -z $again && -e $live/snapshot ]] && only_adds_pods; then
+    { read -r since <"$next/added"; } 2>/dev/null || true # it is the first
+    [[ -n $since ]] || { since=$now && echo "$now" >"$next/added"; }
+    ((now - since >= addition_seconds)) || exit 0
+  fi
+  [[ ! -s $next/added ]] || : >"$next/added"
+}
+
+# Whether all that is new are ready pods of Services, each of which keeps two or more: these stay in their EndpointSlice.
+only_adds_pods() {
+  local line old=() new=() i
+  while IFS= read -r line; do
+    case $line in
+      '< {"slice":'*) old+=("${line:2}") ;;
+      '> {"slice":'*) new+=("${line:2}") ;;
+      [\<\>]*) return 1 ;;
+    esac
+  done < <(diff "$live/snapshot" "$next/snapshot")
+  ((${#old[@]} == ${#new[@]} && ${#new[@]} > 0)) || return
+  for i in "${!new[@]}"; do adds_pods "${old[i]}" "${new[i]}" || return; done
+}
+
+# All but the list of ready addresses is the same, and all of two or more are still there.
+adds_pods() { # LINE_BEFORE LINE
+  local start end ready address addresses
+  [[ $1 =~ ^(.*\"ready\":\[)(.*)(\],\"ending\":.*)$ ]] || return
+  start=${BASH_REMATCH[1]} ready=${BASH_REMATCH[2]} end=${BASH_REMATCH[3]}
+  [[ $2 == "$start"*"$end" ]] || return
+  IFS=, read -ra addresses <<<"$ready"
+  ((${#addresses[@]} >= 2)) || return
+  ready=${2#"$start"} ready=,${ready%"$end"},
+  for address in "${addresses[@]}"; do [[ $ready == *",$address,"* ]] || return; done
+}
+
+# While something may wait, it goes live in time, however rare the passes are.
 keep_accounts() {
   [[ ! -e $next/accounts.new ]] || take_accounts
-  if ((now < restless_until)) && [[ $POLL_SECONDS != 0.* ]]; then pause=1; fi
+  if { ((now < restless_until)) || [[ -s $next/added ]]; } && [[ $POLL_SECONDS != 0.* ]]; then pause=1; fi
 }
 
 # The new accounts include all that is live now: so "charged", the snapshot up to which everybody has been charged,

@@ -9,7 +9,7 @@ source "$bin/route"
 source "$bin/render"
 source "$bin/apply"
 source "$bin/lib/annotations/features.bash" # choose_features
-source "$bin/lib/loop/hold-back.bash"       # hold_back_the_restless, keep_accounts, read_accounts, count_reload
+source "$bin/lib/loop/hold-back.bash"       # let_additions_wait, hold_back_the_restless, keep_accounts, read_accounts, count_reload
 source "$bin/lib/loop/metrics.bash"         # write_metrics
 source "$bin/lib/loop/prepared.bash"        # prepare_steps, make_room_for_prepared
 
@@ -21,8 +21,9 @@ step_cpu_seconds=60 # for each process of a step: an object that keeps one busy 
 
 # --- the two names that level 1 knows
 
-# If all that is new has to wait, the pass ends in hold_back_the_restless.
+# If all that is new has to wait, the pass ends in one of the first two.
 before_route() {
+  let_additions_wait
   hold_back_the_restless
   choose_features <"$next/snapshot"
 }
