@@ -91,3 +91,6 @@ def printable: [explode[] | if . < 32 or . > 126 then 63 else . end] | implode;
 def quoted:
   (if type == "string" then .[:61] else . end | tojson | printable)
   | if length > 60 then .[:57] + "..." else . end;
+
+# input: the name or number of a port / output: the same, as people read it
+def shown: if is_name then . else quoted end;

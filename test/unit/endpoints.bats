@@ -49,8 +49,18 @@ endpoints_in_model() { # NUMBER
     # the name of a targetPort may be another number in each pod, and so in each slice
     web=80                web        web=8080: 127.77.0.3; web=8081: 127.77.0.3     127.77.0.3:8080 127.77.0.3:8081
     80                    80         8080: 127.77.0.1; 8081: 127.77.0.3             127.77.0.1:8080 127.77.0.3:8081
-    # one number for two protocols
+    # one number for two protocols, each with a name of its own
     dns=80/UDP web=80/TCP   80       web=8080: 127.77.0.1              127.77.0.1:8080
+    dns=80/UDP web=80/TCP   80       web=8080/TCP dns=8083/UDP: 127.77.0.1              127.77.0.1:8080
+    dns=80/UDP web=80/TCP   web      dns=8083/UDP web=8080/TCP: 127.77.0.1              127.77.0.1:8080
+    dns=80/UDP web=80/TCP   dns      dns=8083/UDP web=8080/TCP: 127.77.0.1              503   ServicePortNotTCP: demo/pods: port dns of Service demo/pods is not TCP
+    web=80/TCP a=80/SCTP b=80/UDP   80   a=8083/SCTP b=8081/UDP web=8080/TCP: 127.77.0.1    127.77.0.1:8080
+    # a slice's port is one of the Service's by its name and protocol
+    web=80                80         web=8080/TCP: 127.77.0.1; web=8083/UDP: 127.77.0.3    127.77.0.1:8080
+    web=80                80         web=8080/TCP web=8083/UDP: 127.77.0.1      127.77.0.1:8080
+    web=80                web        web=8083/UDP: 127.77.0.1          503   NoReadyEndpoints
+    web=80                80         web=8083/SCTP: 127.77.0.1         503   NoReadyEndpoints
+    80                    80         8083/UDP: 127.77.0.1; 8080/null: 127.77.0.3    127.77.0.3:8080
     # no such port
     80                    8080       8080: 127.77.0.1                  503   ServicePortNotFound: demo/pods: Service demo/pods has no port 8080
     80                    web        8080: 127.77.0.1                  503   ServicePortNotFound: demo/pods: Service demo/pods has no port web
@@ -67,6 +77,7 @@ ROWS
     80          80         -5: 127.77.0.1                        503   NoReadyEndpoints
     80          80         65536: 127.77.0.1                     503   NoReadyEndpoints
     80          80         null: 127.77.0.1                      503   NoReadyEndpoints
+    80          80         null/TCP: 127.77.0.1                  503   NoReadyEndpoints
     80          80         0: 127.77.0.2; 8080: 127.77.0.1       127.77.0.1:8080
     80          80         null: 127.77.0.2; 8080: 127.77.0.1    127.77.0.1:8080
     70000       70000      8080: 127.77.0.1                      503   ServicePortNotFound
@@ -104,6 +115,58 @@ ROWS
 ROWS
 }
 
+# Rows: the conditions READY, SERVING and TERMINATING of an endpoint ("-": it has none), and what it is.
+@test "a pod is ready unless it says that it is not; one that is not is asked last if it ends, unless it says that it does not serve" {
+  rows >"$dir/rows" <<'ROWS'
+    true   true   true    ready
+    true   true   false   ready
+    true   true   -       ready
+    true   false  true    ready
+    true   false  false   ready
+    true   false  -       ready
+    true   -      true    ready
+    true   -      false   ready
+    true   -      -       ready
+    -      true   true    ready
+    -      true   false   ready
+    -      true   -       ready
+    -      false  true    ready
+    -      false  false   ready
+    -      false  -       ready
+    -      -      true    ready
+    -      -      false   ready
+    -      -      -       ready
+    false  true   true    ending
+    false  true   false   no
+    false  true   -       no
+    false  false  true    no
+    false  false  false   no
+    false  false  -       no
+    false  -      true    ending
+    false  -      false   no
+    false  -      -       no
+ROWS
+  # each with what is missing absent, and null; and with no conditions at all, and null
+  snapshot rules '[$rows | split("\n")[] | select(. != "") | split("\t") | .[:3]
+      | ([., ["ready", "serving", "terminating"]] | transpose | map(select(.[0] != "-") | {(.[1]): (.[0] | fromjson)}) | add // {})
+      | ., {ready, serving, terminating}] + [null]
+    | [.[] | {addresses: ["10.0.0.1"], conditions: .}] + [{addresses: ["10.0.0.1"]}] | . as $endpoints
+    | input | .services.items = [] | .ingresses.items = []
+    | .endpointSlices.items = [range($endpoints | length) | {metadata: {namespace: "demo", name: "\(1000 + .)", labels: {"kubernetes.io/service-name": "pods"}},
+        addressType: "IPv4", ports: [{name: "", port: 80}], endpoints: [$endpoints[.]]}]' -n --rawfile rows "$dir/rows" >"$dir/snapshot"
+  { awk '{ print $4; print $4 }' "$dir/rows" && printf 'ready\nready\n'; } |
+    diff - <(jq -r 'select(.slice) | if .ready != [] then "ready" elif .ending != [] then "ending" else "no" end' "$dir/snapshot")
+}
+
+@test "a pod that ends and says nothing of serving is asked if none is ready" {
+  assert_endpoints <<'ROWS'
+    # Service          asks for   slices                                                  answers
+    80 selectorless    80         8080: 127.77.0.1,ends                                   127.77.0.1:8080
+    80 selectorless    80         8080: 127.77.0.1,ends 127.77.0.2,notready               127.77.0.1:8080
+    80 selectorless    80         8080: 127.77.0.1,ends 127.77.0.2                        127.77.0.2:8080
+ROWS
+}
+
 @test "pods with IPv6 addresses answer, and those of both kinds together" {
   [[ -e /proc/net/if_inet6 ]] || skip 'this kernel has no IPv6'
   assert_endpoints <<'ROWS'
@@ -112,6 +175,79 @@ ROWS
     80          80         IPv4 8080: 127.77.0.1; IPv6 8080: ::1     127.77.0.1:8080 ::1:8080
     80          80         IPv6 8080: ::1,notready; 8080: 127.77.0.1  127.77.0.1:8080
 ROWS
+}
+
+@test "of a pod with addresses of both kinds, that of the Service's first family is asked; the other only if none of the first is ready for that port" {
+  [[ -e /proc/net/if_inet6 ]] || skip 'this kernel has no IPv6'
+  assert_endpoints <<'ROWS'
+    # Service                      asks for   slices                                                  answers
+    80 IPv4                        80         8080: 127.77.0.1 127.77.0.2; IPv6 8080: ::1             127.77.0.1:8080 127.77.0.2:8080
+    80 IPv4,IPv6                   80         8080: 127.77.0.1; IPv6 8080: ::1; 8080: 127.77.0.2      127.77.0.1:8080 127.77.0.2:8080
+    80 IPv6,IPv4                   80         8080: 127.77.0.1 127.77.0.2; IPv6 8080: ::1             ::1:8080
+    80 IPv4,IPv6 headless          80         8080: 127.77.0.1; IPv6 8080: ::1                        127.77.0.1:8080
+    80 IPv4,IPv6 selectorless      80         8080: 127.77.0.1; IPv6 8080: ::1                        127.77.0.1:8080
+    80 IPv4,IPv6                   80         8080: 127.77.0.1,notready; 8080: 127.77.0.2; IPv6 8080: ::1   127.77.0.2:8080
+    80 IPv4                        80         FQDN 8080: localhost; 8080: 127.77.0.1; IPv6 8080: ::1  127.77.0.1:8080   FQDNNotServed
+    # none of the first family is ready
+    80 IPv4                        80         IPv6 8080: ::1                                          ::1:8080
+    80 IPv4,IPv6                   80         8080:; IPv6 8080: ::1                                   ::1:8080
+    80 IPv4,IPv6                   80         8080: 127.77.0.1,notready; IPv6 8080: ::1               ::1:8080
+    80 IPv4,IPv6                   80         8080: 127.77.0.1,terminating; IPv6 8080: ::1            ::1:8080
+    80 IPv4,IPv6                   80         8080: 127.77.0.1,terminating; IPv6 8080: ::1,terminating   127.77.0.1:8080
+    80 IPv4,IPv6                   80         8080: 127.77.0.1,notready; IPv6 8080: ::1,terminating   ::1:8080
+    80 IPv4,IPv6                   80         8080: 127.77.0.1,notready; IPv6 8080: ::1,notready      503   NoReadyEndpoints
+    # none for that port
+    web=80 admin=81 IPv4,IPv6      web        web=8080: 127.77.0.1; IPv6 web=8080 admin=8080: ::1     127.77.0.1:8080
+    web=80 admin=81 IPv4,IPv6      admin      web=8080: 127.77.0.1; IPv6 web=8080 admin=8080: ::1     ::1:8080
+    # a Service that names no family
+    80                             80         8080: 127.77.0.1; IPv6 8080: ::1                        127.77.0.1:8080 ::1:8080
+ROWS
+}
+
+@test "no ready endpoint: if there are some at ports with other names, the message says so" {
+  assert_endpoints <<'ROWS'
+    # Service    asks for   slices                                              answers
+    http=80      http       8080: 127.77.0.1                                    503   NoReadyEndpoints: demo/pods: Service demo/pods has no ready endpoint for port 80 (its EndpointSlices have ready endpoints, but no TCP port called http; they have one without a name)
+    80           80         web=8080 http=9000/TCP dns=53/UDP: 127.77.0.1       503   NoReadyEndpoints: demo/pods: Service demo/pods has no ready endpoint for port 80 (its EndpointSlices have ready endpoints, but no TCP port without a name; they have http, web)
+    http=80      80         web=80: 127.77.0.1; http=80: 127.77.0.2,notready; admin=81: 127.77.0.3,notready   503   NoReadyEndpoints: demo/pods: Service demo/pods has no ready endpoint for port 80 (its EndpointSlices have ready endpoints, but no TCP port called http; they have web)
+    http=80      80         http=8080/UDP: 127.77.0.1                           503   NoReadyEndpoints: demo/pods: Service demo/pods has no ready endpoint for port 80 (its EndpointSlices have ready endpoints, but no TCP port called http; they have none)
+    http=80      80         a=1 b=2 c=3 d=4 e=5 f=6 g=7: 127.77.0.1             503   NoReadyEndpoints: demo/pods: Service demo/pods has no ready endpoint for port 80 (its EndpointSlices have ready endpoints, but no TCP port called http; they have a, b, c, d, e and 2 more)
+    http=80      80         web=80: 127.77.0.1,notready                         503   NoReadyEndpoints: demo/pods: Service demo/pods has no ready endpoint for port 80
+ROWS
+  assert_equal 1 "$(problems | grep -c 'for port 80$')"
+  assert_equal 'Service demo/pods-row-1 has no ready endpoint for port 80 (its EndpointSlices have ready endpoints, but no TCP port called http; they have one without a name): path / of Ingress demo/pods-row-1.' "$(ask pods.row-1)"
+}
+
+# A Service "dual" with three pods, each with an address of both families, and "late", whose IPv4 addresses are not ready.
+dual='def slice($name; $type; $ready; addresses): {metadata: {namespace: "demo", name: "\($name)-\($type)", labels: {"kubernetes.io/service-name": $name}},
+      addressType: $type, ports: [{name: "http", port: 8080}], endpoints: [addresses | {addresses: [.], conditions: {ready: $ready}}]};
+    def service($name): {metadata: {namespace: "demo", $name}, spec: {clusterIPs: ["10.96.0.7", "fd00::7"], ipFamilies: ["IPv4", "IPv6"], ports: [{name: "http", port: 80}]}};
+    def ingress($name; $service; $annotations): {metadata: {namespace: "demo", $name, annotations: ($annotations | with_entries(.key |= "nginx.ingress.kubernetes.io/\(.)"))},
+      spec: {ingressClassName: "bash", rules: [{host: "\($name).example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: $service, port: {number: 80}}}}]}}]}};
+    .services.items = [service("dual", "late")]
+    | .endpointSlices.items = [
+        slice("dual"; "IPv4"; true; "10.0.0.1", "10.0.0.2", "10.0.0.3"), slice("dual"; "IPv6"; true; "fd00::1", "fd00::2", "fd00::3"),
+        slice("late"; "IPv4"; false; "10.0.0.4"), slice("late"; "IPv6"; true; "fd00::4")]
+    | .ingresses.items = '
+
+@test "of a Service with both families, a limit counts each pod once" {
+  snapshot rules "$dual"'[ingress("all"; "dual"; {})]' | with_settings LIMITS=namespace_endpoints=3 | "$bin/route" >"$dir/model.json"
+  assert_json '[.upstreams[] | .endpoints, .cut], .problems' '[["10.0.0.1:8080","10.0.0.2:8080","10.0.0.3:8080"],null]
+[]' <"$dir/model.json"
+}
+
+@test "what annotations ask of a Service with both families is asked of the same pods" {
+  snapshot rules "$dual"'[ingress("main"; "dual"; {}), ingress("address"; "dual"; {"service-upstream": "true"}), ingress("other-address"; "late"; {"service-upstream": "true"}),
+    (ingress("main"; "late"; {canary: "true", "canary-weight": "50"}) | .metadata.name = "new"),
+    ingress("copied"; "dual"; {"mirror-target": "http://late.demo.svc$request_uri"}), ingress("asks"; "dual"; {"auth-url": "http://[fd00::1]:8080/check"})]' |
+    "$bin/route" >"$dir/model.json"
+  assert_equal '' "$(problems)"
+  "$bin/render" <"$dir/model.json" >"$dir/nginx.conf"
+  assert_equal 'dual.demo.80.address: 10.96.0.7:80
+dual.demo.80: 10.0.0.1:8080 10.0.0.2:8080 10.0.0.3:8080
+late.demo.80.address: [fd00::7]:80
+late.demo.80: [fd00::4]:8080' "$(awk -F '"' '/^  upstream "/ { name = $2 } /^    server "/ && name { all[name] = all[name] " " $2 } /^  }/ { if (name) print name ":" all[name]; name = "" }' "$dir/nginx.conf" | sort)"
+  assert_contains "$(<"$dir/nginx.conf")" 'proxy_pass "http://dual.demo.80/check"'
 }
 
 @test "what could point anywhere is not served, and a problem says so" {
@@ -146,6 +282,9 @@ ROWS
     80          80         8080: 127.77.0.1,notready 127.77.0.2,terminating   503   EndpointRefused: demo/pods: EndpointSlice demo/pods-0: 127.77.0.2
     80          80         IPv6 8080: ::1                               ::1:8080
     80          80         IPv6 8080: 0:0:0:1::1                        503   EndpointRefused: demo/pods: EndpointSlice demo/pods-0: [0:0:0:1::1] is not served
+    # where a family does not count, it is no problem that its addresses are outside
+    80 IPv4,IPv6   80      8080: 127.77.0.1; IPv6 8080: 0:0:0:1::1              127.77.0.1:8080
+    80 IPv4,IPv6   80      8080: 127.77.0.2; IPv6 8080: ::1                     ::1:8080   EndpointRefused: demo/pods: EndpointSlice demo/pods-0: 127.77.0.2
     # what an IPv4 address within an IPv6 one stands for
     80          80         IPv6 8080: ::ffff:7f4d:2                     503   EndpointRefused: demo/pods: EndpointSlice demo/pods-0: [::ffff:7f4d:2] is not served
 ROWS

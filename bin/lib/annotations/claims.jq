@@ -18,11 +18,6 @@ def speaks_grpc: .protocol // "" | startswith("GRPC");
 # input: a claim or location / output: the word with which nginx's directives for its pods begin
 def kind: if speaks_grpc then "grpc" else "proxy" end;
 
-# input: {service, port_name} as `answer` has it / output: whether a pod of it is ready, or ends and still answers
-def has_pods($context):
-  .port_name as $name
-  | any($context.slices[.service][]?; .ports[$name] and .ready + .ending != []);
-
 # input:  [answered claim, the oldest Ingress first]; $names has for each element of options the names that it asks for
 # output: {"namespace": {name: true, ...}}: the first $most different ones of each
 def first_names($names; $most):

@@ -3,6 +3,9 @@
 # input: an object / output: "namespace/name"
 def key: "\(.metadata.namespace)/\(.metadata.name)";
 
+# input: a port of a Service or EndpointSlice / output: whether it is of TCP, as one without a protocol is
+def is_tcp: (.protocol // "TCP") == "TCP";
+
 # input: a line / output: {object}, or {} if it is nested too deeply; an error if the line is not whole
 #
 # The API server stores objects that are nested more deeply than jq can read. Any other error means that the line was

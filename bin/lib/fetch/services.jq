@@ -2,13 +2,13 @@
 #
 # input:  the items of a ServiceList, one on each line (jq -n -R)
 # output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT}, names: {"web": PORT}},
-#         addresses: [clusterIPs, for annotations with a URL and service-upstream]}
+#         addresses: [clusterIPs, for annotations with a URL and service-upstream], family: the first of its ipFamilies}
 #         with PORT {port: number, name}, and protocol if that is not TCP;
 #         or {service, external: true} for an ExternalName
-include "fetch/items"; # key, each_item
+include "fetch/items"; # key, is_tcp, each_item
 
-# input: a ServicePort / output: what counts of it; without a protocol, it is TCP
-def port: {port, name: (.name // "")} + if (.protocol // "TCP") == "TCP" then {} else {protocol} end;
+# input: a ServicePort / output: what counts of it
+def port: {port, name: (.name // "")} + if is_tcp then {} else {protocol} end;
 
 # input: [PORT] / output: {numbers, names}
 #
@@ -18,9 +18,9 @@ def ports:
   map(select(.protocol)) + map(select(.protocol | not))
   | {numbers: (map({"\(.port)": .}) | add // {}), names: (map(select(.name != "") | {(.name): .}) | add // {})};
 
-# input: a Service / output: {addresses}, or {} if it has none
-def addresses: [.spec.clusterIPs[]? | select(. != "None")] | if . == [] then {} else {addresses: .} end;
+# input: a Service / output: {addresses, family}, without what it does not have
+def where: .spec | {addresses: ([.clusterIPs[]?] - ["None"]), family: .ipFamilies[0]} | del(.[] | select(IN([], null)));
 
 each_item("Service";
   if .spec.type == "ExternalName" then {service: key, external: true}
-  else {service: key, ports: ([.spec.ports[]? | port] | ports)} + addresses end)
+  else {service: key, ports: ([.spec.ports[]? | port] | ports)} + where end)

@@ -27,8 +27,9 @@
 # takes those away whose host belongs to another namespace; with_protection_lost and told complete what is said.
 include "route/stages"; # counted, as_annotations_say, by_owner, with_protection_lost, with_certificates, told
 include "route/endpoints"; # with_endpoints_limited, balanced, public
+include "route/pods"; # without_pods
 include "route/rooms";
-include "allow"; # is_name, is_port, quoted
+include "allow"; # is_port, shown
 
 # input: [object] / output: {"what f says of it": object, ...}
 def by(f): map({(f): .}) | add // {};
@@ -55,9 +56,6 @@ def claimed:
 
 # input: a claim / output: the same, answered by nginx: 503 Service Unavailable
 def error503($reason; $message): . + {status: 503, $reason, $message};
-
-# input: the name or number of a port / output: the same, as people read it
-def shown: if is_name then . else quoted end;
 
 # input: a claim of a Service / output: the same with .upstream, which answers, or an error of nginx
 #
@@ -125,17 +123,16 @@ def upstreams($slices):
     | {name: .upstream, service, port, endpoints: ($slices[.upstream] // $slices[.service] // [] | endpoints($name))}
     | select(.endpoints != []) ];
 
-# input: a winner / output: the location that the model shows; $upstreams is {"its name": upstream}
-def location($upstreams):
-  if .upstream == null or $upstreams[.upstream] then .
-  else error503("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port)") end
+# input: a winner / output: the location that the model shows; $without_pods: {"name of an upstream": why it has no pod}
+def location($without_pods):
+  if $without_pods[.upstream // ""] then error503("NoReadyEndpoints"; $without_pods[.upstream]) else . end
   | (if .status then del(.upstream) else . end) | delpaths([["host"], ["port_name"], ["created"]]) | public;
 
 # output: the state with .upstreams, and .servers: one for each host
 def located:
   .slices as $slices | .upstreams = (.winners | upstreams($slices))
-  | (.upstreams | by(.name)) as $upstreams
-  | .servers = (.hosts | map({host: .[0].host, locations: map(location($upstreams))}))
+  | without_pods as $without_pods
+  | .servers = (.hosts | map({host: .[0].host, locations: map(location($without_pods))}))
   | .problems += [.servers[].locations[] | select(.reason)];
 
 # --- the program

@@ -5,6 +5,7 @@ include "route/limits"; # within_namespace_limits
 include "route/shut"; # only_of, served
 include "route/ownership"; # with_owners, namespace
 include "route/reachable"; # reachable
+include "route/pods"; # by_family
 include "annotations/features"; # feature_claims
 include "limits"; # limits
 include "allow"; # quoted
@@ -47,6 +48,7 @@ def numbered_sets:
 def counted($rejected):
   .settings = .lines[0].settings
   | reachable
+  | by_family
   | terminating_last
   | .ours = .ingresses
   | .limits = (.settings.LIMITS | limits)

@@ -26,7 +26,7 @@ def ingress($n):
 
 def service($n; $namespace; $name):
   {metadata: {$name, $namespace, resourceVersion: "\($n)"},
-   spec: {type: pick($n; 1; ["ClusterIP", "ClusterIP", "ClusterIP", "ExternalName"]), ports: pick($n; 2; [[{port: 80}], [{name: "web", port: 80}], [{name: "web", port: 81}, {name: "y", port: 80}]])}};
+   spec: {type: pick($n; 1; ["ClusterIP", "ClusterIP", "ClusterIP", "ExternalName"]), ipFamilies: pick($n; 3; [["IPv4"], ["IPv6", "IPv4"], null]), ports: pick($n; 2; [[{port: 80}], [{name: "web", port: 80}], [{name: "web", port: 81}, {name: "y", port: 80}]])}};
 
 def slice($n; $namespace; $service; $name):
   {metadata: {name: "\($service)-\($name)", $namespace, resourceVersion: "\($n)", labels: {"kubernetes.io/service-name": $service}}, addressType: pick($n; 1; ["IPv4", "IPv4", "IPv6"]),

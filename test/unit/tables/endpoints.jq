@@ -4,17 +4,19 @@
 # args:   $rows: lines of columns with tabs between: NUMBER, SERVICE, BACKEND, SLICE; SLICE; ...
 # output: the snapshot with these; row 1 is Service and Ingress demo/pods-row-1, for the host pods.row-1
 #
-#   SERVICE   [NAME=]NUMBER[/PROTOCOL] ... [headless|selectorless|ExternalName], or "none"
+#   SERVICE   [NAME=]NUMBER[/PROTOCOL] ... [headless|selectorless|ExternalName] [FAMILY[,FAMILY]], or "none"
 #   BACKEND   number or name of the port that the Ingress asks for
-#   SLICE     [IPv4|IPv6|FQDN ][NAME=]PORT: ENDPOINT ENDPOINT ...
-#   ENDPOINT  ADDRESS[,CONDITION...]: ready unless it is notready, unknown, serving, terminating
+#   SLICE     [IPv4|IPv6|FQDN ][NAME=]PORT[/PROTOCOL] ...: ENDPOINT ENDPOINT ...
+#   ENDPOINT  ADDRESS[,CONDITION...]: ready unless it is notready, unknown, serving, terminating; or "ends", which says
+#             nothing of serving
 
 # input: [NAME=]VALUE / output: {name, value}
 def named: capture("\\A((?<name>[a-z]+)=)?(?<value>.*)\\z") | .name = (.name // "");
 
 # input: SERVICE / output: a Service
 def service($name):
-  [split(" ")[] | select(test("[0-9]"))] as $ports
+  [split(" ")[] | select(test("\\AIPv"))] as $families
+  | [split(" ")[] | select(test("\\AIPv") | not) | select(test("[0-9]"))] as $ports
   | {
       metadata: {namespace: "demo", name: $name},
       spec: {
@@ -23,7 +25,7 @@ def service($name):
         selector: (if contains("selectorless") then null else {app: "pods"} end),
         ports: [$ports[] | named | (.value | split("/")) as [$port, $protocol]
           | {name, port: ($port | tonumber), protocol: ($protocol // "TCP")}]
-      }
+      } + if $families == [] then {} else {ipFamilies: ($families[0] | split(","))} end
     };
 
 # input: ENDPOINT / output: one of an EndpointSlice
@@ -31,6 +33,7 @@ def endpoint:
   split(",") as [$address] | (split(",")[1:] | map({(.): true}) | add // {}) as $is
   | {addresses: [$address], conditions: (
       if $is.unknown then {}
+      elif $is.ends then {ready: false, terminating: true}
       else {ready: ($is.notready or $is.terminating | not), serving: ($is.serving // ($is.notready | not)), terminating: ($is.terminating // false)}
       end)};
 
@@ -40,7 +43,8 @@ def slice($name; $number):
   | {
       metadata: {namespace: "demo", name: "\($name)-\($number)", labels: {"kubernetes.io/service-name": $name}},
       addressType: (.type // "IPv4"),
-      ports: [.port | named | {name, port: (.value | fromjson)}],
+      ports: [.port | split(" ")[] | named | (.value | split("/")) as [$port, $protocol]
+        | {name, port: ($port | fromjson)} + if $protocol then {protocol: ($protocol | if . == "null" then null else . end)} else {} end],
       endpoints: [.endpoints | split(" ")[] | select(. != "") | endpoint]
     };
 

@@ -42,13 +42,18 @@ def wanted:
   else null
   end;
 
-# input: an answered claim / output: "ADDRESS:PORT" of its Service, or null if it has no address of its own
-def service_address($services):
-  ($services[.service].addresses[0] // "") as $address
-  | if $address | is_ipv4 then "\($address):\(.port)"
-    elif $address | is_ipv6 then "[\($address)]:\(.port)"
-    else null
-    end;
+# input:  an answered claim
+# output: "ADDRESS:PORT" of its Service, or null if it has no address of its own
+#
+# Behind an address of one family, kube-proxy has pods of that family only. So it is the first of which there are some.
+def service_address($context):
+  def family: if is_ipv4 then "IPv4" elif is_ipv6 then "IPv6" else "" end;
+  . as {$service, $port, port_name: $name}
+  | [$context.slices[$service][]? | select(.ports[$name] and .ready + .ending != []).family] as $families
+  | first(
+      $context.services[$service].addresses[]?
+      | select(family | IN($families[]))
+      | if contains(":") then "[\(.)]:\($port)" else "\(.):\($port)" end) // null;
 
 # How many headers, cookies and arguments upstream-hash-by of one namespace may read. Each is a variable of nginx, which
 # compares each with all others when it reads its configuration: with 60,000 that took it 50 s.
@@ -72,7 +77,7 @@ def claims($context; answer):
       annotation_refused("service-upstream has no effect, because ENDPOINT_CIDRS is set, and kube-proxy would go to any endpoint"))
   | map(
       when(.upstream and .options and (.balance | not) and (is_too_much | not);
-        [ (select(wants_address and $context.settings.ENDPOINT_CIDRS == "") | service_address($context.services) | values
+        [ (select(wants_address and $context.settings.ENDPOINT_CIDRS == "") | service_address($context) | values
            | {kind: ".address", balance: {address: .}}),
           $all_wanted[.options - 1] ][0] as $wanted
         | when($wanted; .upstream += $wanted.kind | .balance = $wanted.balance)));

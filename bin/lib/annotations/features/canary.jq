@@ -10,6 +10,7 @@
 # affinity-canary-behavior is legacy. A canary gets no requests without a main Ingress, without ready pods, or if it
 # asks for a protection that the main Ingress has not.
 include "annotations/claims";
+include "route/pods"; # has_pods, no_pods
 include "quoting";
 
 # input: the claim of a canary, with $set / output: names of what protects it and is not the same in the main one's $own
@@ -69,8 +70,8 @@ def with_canary($canaries; $context):
           and ($set["canary-by-header-pattern"] | is_cheap | not) then
           annotation_refused(
             "the canary gets no requests with its header: canary-by-header-pattern may be an expression with at most three repetitions and groups, no repeated groups, and eight alternatives")
-        elif $canary | has_pods($context) | not then
-          gets_nothing("NoReadyEndpoints"; "Service \(.service) has no ready endpoint for port \(.port)")
+        elif $canary | has_pods($context.slices) | not then
+          gets_nothing("NoReadyEndpoints"; "Service \(.service) \(no_pods($context.slices))")
         else empty
         end ),
     ( $canaries[1:][] | gets_nothing("CanaryTaken"; "\(place_name) has \($canary.of) for its canary") );

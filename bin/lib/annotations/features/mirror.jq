@@ -12,6 +12,7 @@
 # nginx takes the whole body before it copies the request, so with copies of bodies they are as large as what is held
 # of any (buffers.jq), and not of any size.
 include "annotations/claims";
+include "route/pods"; # has_pods, no_pods
 include "quoting";
 
 # input: mirror-target / output: {service, host, port, protocol, uri}, or nothing if it names no Service of the cluster
@@ -57,10 +58,9 @@ def with_mirror($set; $context; $all_targets; answer):
                | {uri, protocol, host: ($set["mirror-host"] // .host),
                   upstream: $answer.upstream, body: ($set | body_of_copies)})),
           body_problem($set),
-          if $answer | has_pods($context) then empty
+          if $answer | has_pods($context.slices) then empty
           else
-            not_mirrored("NoReadyEndpoints";
-              "Service \($answer.service) has no ready endpoint for port \($answer.port)")
+            not_mirrored("NoReadyEndpoints"; "Service \($answer.service) \($answer | no_pods($context.slices))")
           end
         else ., not_mirrored($answer.reason; $answer.message)
         end

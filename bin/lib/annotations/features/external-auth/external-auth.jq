@@ -28,6 +28,7 @@ include "annotations/features/external-auth/pod-headers"; # most_names, pod_head
 include "annotations/features/external-auth/sign-in"; # sign_in_lines
 include "annotations/header-values";
 include "annotations/claims";
+include "route/pods"; # has_pods, no_pods
 include "route/ownership"; # owners
 include "quoting";
 include "allow"; # needs_no_login
@@ -56,7 +57,7 @@ def claims($context; answer):
   | by_host($context.options) as $hosts
   | first_names([$context.options[] | response_headers]; most_names) as $first_named
   | (if any($context.options[]; .["auth-url"] // "" | test("\\Ahttps?://(\\[|[0-9.]+([:/?]|\\z))")) then
-       $context.slices | by_address($context.services)
+       $context.all_slices | by_address($context.services)
      else {}
      end) as $pods
   # Many claims have the same annotations, so what is wrong with them is found out once.
@@ -80,9 +81,9 @@ def claims($context; answer):
             else .asks = $target
             end
             | .,
-              (select(.asks.upstream and ($target | has_pods($context) | not))
+              (select(.asks.upstream and ($target | has_pods($context.slices) | not))
               | problem("NoReadyEndpoints";
-                  "Service \($target.service), which auth-url asks, has no ready endpoint for port \($target.port)")),
+                  "Service \($target.service), which auth-url asks, \($target | no_pods($context.slices))")),
               (select(.asks and $set["auth-cache-key"] and ($set | keeps | not))
               | annotation_refused(
                   "auth-cache-key has no effect: of variables, it may have $cookie_ with a name, and $\(cache_variables | keys | join(", $"))"))
