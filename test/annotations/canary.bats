@@ -66,12 +66,41 @@ with_header() { # HEADER HOST
   assert_contains "$(problems)" 'CanaryWithoutMain: e2e/new-4: the canary gets no requests: no other Ingress of its namespace asks for RegularExpression path /(x|y) of host four.example'
 }
 
-# Gives an Ingress of the test the same rule for another path, too.
-add_path() { # NAME PATH
+# Gives an Ingress of the test the same rule for another path, and perhaps with another Service and port.
+add_path() { # NAME PATH [SERVICE PORT]
   local file
   file=$(echo "$BATS_TEST_TMPDIR/objects"/*-"e2e-$1.json")
-  jq -c --arg path "$2" '.spec.rules[0].http.paths |= . + [.[0] | .path = $path]' "$file" >"$file.new"
+  jq -c --arg path "$2" --arg service "${3-}" --argjson port "${4-0}" '.spec.rules[0].http.paths |= . + [.[0] | .path = $path
+    | if $service == "" then . else .backend.service = {name: $service, port: ($port | if type == "number" then {number: .} else {name: .} end)} end]' "$file" >"$file.new"
   mv "$file.new" "$file"
+}
+
+# bats test_tags=cluster
+@test "a canary's path with the Service and port of the main Ingress's changes nothing: another canary may have that path" {
+  local id=0 by with
+  for by in canary-weight=100 canary-by-header=A canary-by-cookie=A; do
+    id=$((id + 1))
+    ingress "main-$id" "h$id.example" /one red
+    add_path "main-$id" /two red 80
+    add_path "main-$id" /three red 80
+    ingress "first-$id" "h$id.example" /one blue canary=true "$by"
+    add_path "first-$id" /two red '"http"' # the same port, by its name
+    add_path "first-$id" /three red 80
+    ingress "second-$id" "h$id.example" /one red canary=true "$by" backend-protocol=GRPC # no protocol of a canary counts
+    add_path "second-$id" /two auth 80
+    add_path "second-$id" /three red 80
+    ingress "third-$id" "h$id.example" /three blue canary=true "$by"
+  done
+  ingress port-main port.example / red
+  ingress port-other port.example / red:443 canary=true canary-weight=100
+  ingress port-late port.example / blue canary=true canary-weight=100
+  serve
+  for id in 1 2 3; do
+    with=(-H 'A: always' -b A=always)
+    assert_equal "$id: blue auth blue" "$id: $(who_answers_paths "h$id.example" /{one,two,three}/x -- "${with[@]}" | xargs)"
+  done
+  assert_equal 'red red red' "$(who_answers_paths h2.example /{one,two,three} | xargs)"
+  assert_equal 'CanaryTaken: e2e/port-late: the canary gets no requests: Prefix path / of host port.example has Ingress e2e/port-other for its canary' "$(problems)"
 }
 
 @test "canary-weight: so many of a hundred, or of canary-weight-total; none and all are exact" {

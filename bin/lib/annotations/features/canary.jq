@@ -9,6 +9,9 @@
 # use-regex and rewrite-target need not be repeated. A client that has a session (affinity.jq) stays where it is, unless
 # affinity-canary-behavior is legacy. A canary gets no requests without a main Ingress, without ready pods, or if it
 # asks for a protection that the main Ingress has not.
+#
+# A canary often repeats all paths of its main Ingress, and names another Service for one of them only. Where it names
+# the main Ingress's own Service and port, it changes nothing: that path is left out, and leaves its place to another.
 include "annotations/claims";
 include "route/pods"; # has_pods, no_pods
 include "quoting";
@@ -76,6 +79,9 @@ def with_canary($canaries; $context):
         end ),
     ( $canaries[1:][] | gets_nothing("CanaryTaken"; "\(place_name) has \($canary.of) for its canary") );
 
+# input: the claim of a canary / output: whether the same pods get its requests without it; $main is the main claim
+def changes_nothing($main): .service and .service == $main.service and .port == $main.port;
+
 # input:  [answered claim, the oldest Ingress first]
 # output: the same without canaries; main claims have theirs in .canary
 def claims($context; answer):
@@ -94,7 +100,12 @@ def claims($context; answer):
     | map(select(is_canary | not))
     # the oldest of each place
     | ([to_entries[] | select(.value | asks) | {(.value | place): .key}] | reverse | add // {}) as $mains
-    | ($asking | group_by(main_place($mains)) | map({(.[0] | main_place($mains)): .}) | add // {}) as $canaries
+    | . as $claims
+    | ($asking | group_by(main_place($mains))
+       | map((.[0] | main_place($mains)) as $place
+           | (if $mains[$place] then $claims[$mains[$place]] else {} end) as $main
+           | {($place): map(select(changes_nothing($main) | not))})
+       | add // {} | map_values(select(. != []))) as $canaries
     | [ ( to_entries[] | .key as $number | .value
           | when(asks and $mains[place] == $number and $canaries[place]; with_canary($canaries[place]; $context)) ),
         ( $canaries | to_entries[] | select($mains[.key] == null) | .value[]
