@@ -85,7 +85,7 @@ ask_with_frames() { # HOST NAME VALUE
 }
 
 @test "a pod that closes the connection is named by its Service, in plain text" {
-  assert_equal 'Service e2e/backend closed the connection before it answered: Ingress e2e/client. 502 text/plain' \
+  assert_equal 'Service e2e/backend closed the connection before nginx had an answer: Ingress e2e/client. 502 text/plain' \
     "$(ask client.example /drop -X POST -w '%{http_code} %{content_type}' | paste -sd ' ')"
 }
 

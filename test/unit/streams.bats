@@ -226,7 +226,7 @@ memory_is() { # LIMIT USED
 @test "a 502 or 504 names the Service and the Ingress, says what became of the request, and does not name the pod" {
   PROXY_READ_TIMEOUT=1 ACCESS_LOG=json serve rules '.ingresses.items[0].spec.rules[0].http.paths |= [.[0] | .path = "/" | .pathType = "Prefix"]'
   for method in GET POST; do
-    assert_equal 'Service demo/apple closed the connection before it answered: Ingress demo/fruit.' "$(ask fruit.example /drop -X "$method")"
+    assert_equal 'Service demo/apple closed the connection before nginx had an answer: Ingress demo/fruit.' "$(ask fruit.example /drop -X "$method")"
   done
   assert_equal 'Service demo/apple did not answer in time: Ingress demo/fruit.' "$(ask fruit.example '/slow?seconds=5')"
   kill -KILL "$backend_pid"
@@ -234,6 +234,17 @@ memory_is() { # LIMIT USED
   assert_equal '502 text/plain' "$(ask fruit.example / -o /dev/null -w '%{http_code} %{content_type}')"
   # the log still knows the method and the Service
   wait_for 15 grep -q '"method":"POST".*"uri":"/drop".*"status":502.*"upstream":"apple.demo.80","upstream_addr":"127.77' "$dir/access.log"
+}
+
+@test "of a pod that may have answered before it closed the connection, or that speaks no TLS, a 502 claims nothing else" {
+  serve rules '.ingresses.items[0].spec.rules[0].http.paths |= [.[0] | .path = "/" | .pathType = "Prefix"]
+    | .ingresses.items += [.ingresses.items[0] | .metadata.name = "secure" | .spec.rules[0].host = "secure.example"
+        | .metadata.annotations = {"nginx.ingress.kubernetes.io/backend-protocol": "HTTPS"}]'
+  assert_equal 'Service demo/apple cannot be connected to by TLS: Ingress demo/secure.' "$(ask secure.example /)"
+  # Either of these, by chance: nginx looks for an answer no more when it cannot send on.
+  head -c 1000000 /dev/zero >"$dir/large"
+  for _ in {1..20}; do ask fruit.example /early --data-binary @"$dir/large"; done | sort -u >"$dir/answers"
+  assert_equal '' "$(grep -vxE 'early|Service demo/apple closed the connection before nginx had an answer: Ingress demo/fruit.' "$dir/answers")"
 }
 
 accepts_nothing() {

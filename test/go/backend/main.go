@@ -17,6 +17,7 @@
 //	/upload      counts the bytes of the body as they arrive
 //	/download    as many bytes as ?bytes= says
 //	/drop        reads the request, then closes the connection without an answer
+//	/early       answers 413 before it has read the body, and closes the connection
 //	/slow        answers after ?seconds=
 //	/ids         POST: notes the body, an id; GET: JSON: how many came, and how many different ones.
 //	             Where $COLLECTOR is the address of another backend, that one notes them: it knows them still
@@ -169,6 +170,15 @@ func drop(_ http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
+func early(w http.ResponseWriter) {
+	connection, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	defer connection.Close()
+	fmt.Fprint(connection, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 6\r\nConnection: close\r\n\r\nearly\n")
+}
+
 func slow(w http.ResponseWriter, r *http.Request) {
 	seconds, err := strconv.Atoi(r.URL.Query().Get("seconds"))
 	if err != nil {
@@ -249,6 +259,8 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		download(w, r)
 	case "/drop":
 		drop(w, r)
+	case "/early":
+		early(w)
 	case "/slow":
 		slow(w, r)
 	case "/ids":
