@@ -44,6 +44,24 @@ nginx_answers() { # PATH
   [[ $(servers_of "$1") == nginx ]]
 }
 
+# Prints the status, what a pod said of upgrades and its own connection, and its header X-Mine. Each is in the answer.
+connection_fields() { # STATUS [CURL_OPTION...]
+  local named='header=Upgrade:h2,h2c&header=Proxy-Connection:keep-alive&header=Keep-Alive:timeout=5&header=X-Mine:mine'
+  ask fruit.example "/?status=$1&$named" -o /dev/null -D - -w '%{http_code}\n' "${@:2}" | tr -d '\r' |
+    grep -iE '^(upgrade|proxy-connection|keep-alive|x-mine|[0-9]+$)' | tr '[:upper:]' '[:lower:]' | sort | xargs
+}
+
+@test "what a pod says of upgrades gets to clients of HTTP/1.1, and not to those of HTTP/2, whose request would fail; of its own connection, to none" {
+  local status
+  for status in 200 426 404; do
+    assert_row "$status upgrade: h2,h2c x-mine: mine" "$(connection_fields "$status")" "$status"
+  done
+  grep -q '^ *http2 on' "$STATE_DIR/live/nginx.conf" || skip 'the rest needs a newer nginx, which knows HTTP/2'
+  for status in 200 426 404; do
+    assert_row "$status x-mine: mine" "$(connection_fields "$status" --http2-prior-knowledge)" "$status"
+  done
+}
+
 @test "server-sent events arrive one by one, not when the stream ends" {
   run bash -c "curl -sN --max-time 5 -H 'Host: fruit.example' http://127.0.0.1:$HTTP_PORT/events | head -n 3"
   assert_equal $'data: 1\n\ndata: 2' "$output"
