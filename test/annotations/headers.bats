@@ -49,6 +49,31 @@ load words
   assert_equal 2 "$(problems | grep -c ^AnnotationRefused)"
 }
 
+# How many connections nginx keeps to the pod of Service red.
+kept_connections() {
+  ss -Hnt state established "( dport = :8080 )" dst 127.77.0.1 | wc -l
+}
+
+@test "with connection-proxy-header=close, no request has a connection that another client of the Service has used" {
+  [[ ${TIER-} != e2e ]] || skip 'nginx has a namespace of its own there'
+  ingress kept one.example / red
+  ingress close two.example / red connection-proxy-header=close
+  ingress hash three.example / red connection-proxy-header=close 'upstream-hash-by=$request_uri' upstream-hash-by-subset=true
+  ingress sticky four.example / red connection-proxy-header=close affinity=cookie
+  ingress main five.example / red connection-proxy-header=close
+  ingress canary five.example / blue canary=true canary-weight=50
+  ingress keeping six.example / red connection-proxy-header=keep-alive
+  WORKER_PROCESSES=1 serve
+  assert_equal '0 red 1' "$(kept_connections) $(who_answers one.example /) $(kept_connections)"
+  local host
+  for host in two three four five; do
+    assert_row '200 1' "$(status "$host.example" /) $(kept_connections)" "$host"
+  done
+  assert_equal '200 1' "$(status six.example /) $(kept_connections)"
+  # also if the pod would keep it
+  assert_equal '5 5' "$(grep -c '^  upstream .*[.]not_kept' "$STATE_DIR/live/nginx.conf") $(grep -c 'keepalive_requests 1;' "$STATE_DIR/live/nginx.conf")"
+}
+
 @test "connection-proxy-header is close or keep-alive" {
   ingress close one.example / red connection-proxy-header=close
   ingress hop two.example / red connection-proxy-header=X-Real-IP
