@@ -62,6 +62,7 @@ answer_without_host() { # PATH [HANDSHAKE]
   ingress hostless '' / red
   ingress secure '' /secure red force-ssl-redirect=true
   ingress vhost '' /vhost red 'upstream-vhost=$host'
+  ingress asks '' /asks red auth-url=http://auth.e2e.svc/
   ingress two two.example / red
   ingress wild '*.wild.example' / red
   for file in "$BATS_TEST_TMPDIR"/objects/*-two.json; do # hosts with the same rules are one server
@@ -71,6 +72,7 @@ answer_without_host() { # PATH [HANDSHAKE]
   serve
   host_and_forwarded() { tail -n 1 | jq -r '"\(.host) \(.header["X-Forwarded-Host"][0])"'; }
   assert_equal 'no-host.invalid no-host.invalid' "$(answer_without_host / | host_and_forwarded)"
+  assert_equal 'no-host.invalid no-host.invalid' "$(answer_without_host /asks | host_and_forwarded)"
   assert_equal no-host.invalid "$(answer_without_host /vhost | tail -n 1 | jq -r .host)"
   assert_equal 'Location: https://no-host.invalid/secure' "$(answer_without_host /secure | grep Location)"
   local name

@@ -43,7 +43,7 @@ def vhost:
     "$ingress_name": (.of | split("/")[1])
   } as $constants
   | [ .set["upstream-vhost"] | match("\\$[a-z_]+|\\$[{][a-z_]+[}]|[^$]+"; "g").string | gsub("[{}]"; "")
-      | if . == "$host" then "${asked_host}" else $constants[.] // . | harmless end ]
+      | if . == "$host" then "${plain_host}" else $constants[.] // . | harmless end ]
   | "\"\(add)\"";
 
 # input:  a location
