@@ -7,7 +7,8 @@
 //
 //	/            the request as JSON: pod, address, method, host, uri, header, body (as a string), tls, and
 //	             then the serverName of the handshake.
-//	             ?status=401&header=Name:value answers with that status and that header
+//	             ?status=401&header=Name:value answers with that status and that header; with &hints=yes,
+//	             a 103 (Early Hints) comes first
 //	/anonymous   the same without a Server header, which all others have
 //	/asked       the same, with that JSON in the header X-Asked, too
 //	/signed-in   the same, with NAME in the header X-User, for who has a cookie user=NAME; for others, 401
@@ -70,6 +71,10 @@ func echo(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the client left
 	}
 	pod, _ := os.Hostname()
+	if r.URL.Query().Has("hints") {
+		w.Header().Set("Link", "</style.css>; rel=preload")
+		w.WriteHeader(http.StatusEarlyHints)
+	}
 	for _, header := range r.URL.Query()["header"] {
 		name, value, _ := strings.Cut(header, ":")
 		w.Header().Add(name, value)
