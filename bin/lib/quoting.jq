@@ -21,7 +21,7 @@ def certificate_name: split(".")[:2] | join(".") + ".svc" | in_quotes;
 
 # output: variables that annotations may use, by ingress-nginx's names, and those of nginx.conf that hold such a value
 def variables: {
-  "$host": "host", "$http_host": "request_host", "$best_http_host": "request_host", "$forwarded_host": "client_host",
+  "$host": "plain_host", "$http_host": "request_host", "$best_http_host": "request_host", "$forwarded_host": "client_host",
   "$scheme": "client_scheme", "$pass_access_scheme": "client_scheme",
   "$request_method": "request_method", "$remote_addr": "remote_addr",
   "$request_uri": "request_uri", "$escaped_request_uri": "escaped_request_uri",

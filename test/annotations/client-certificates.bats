@@ -205,6 +205,29 @@ tls_statuses_as() { # HANDSHAKE HOST CLIENT
   status_tls "$1.example" / -H "Host: $2.example" --cert "$dir/$3.crt" --key "$dir/$3.key"
 }
 
+# Prints the status for a name in the handshake that curl would not send.
+status_by_name() { # HANDSHAKE HOST [S_CLIENT_OPTION...]
+  printf 'GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$2" |
+    openssl s_client -connect "$(https_address)" -servername "$1" -quiet "${@:3}" 2>/dev/null | awk 'NR == 1 { print $2 }'
+}
+
+@test "a name in the handshake with a dot or a port at its end gets nobody in who would not get in without" {
+  make_clients
+  ingress one one.example / red auth-tls-secret=ca
+  ingress wild '*.wild.example' / red auth-tls-secret=ca
+  ingress free free.example / red
+  serve
+  alice=(-cert "$dir/alice.crt" -key "$dir/alice.key") forged=(-cert "$dir/forged.crt" -key "$dir/forged.key")
+  local host end
+  for host in one.example a.wild.example; do
+    for end in . .:443; do
+      assert_row '400 400 200' "$(status_by_name "$host$end" "$host") $(status_by_name "$host$end" "$host" "${forged[@]}") $(status_by_name "$host$end" "$host" "${alice[@]}")" "$host$end"
+      assert_row '421 421' "$(status_by_name "free.example$end" "$host" "${alice[@]}") $(status_by_name "free.example$end" "$host.")" "free.example$end $host"
+    done
+    assert_equal 200 "$(status_by_name "$host." "$host." "${alice[@]}")"
+  done
+}
+
 @test "of two Ingresses of a host the older one's authority counts; a younger one with another is closed, and one without any takes the older one's" {
   make_clients
   ingress older one.example /older red auth-tls-secret=ca

@@ -195,3 +195,22 @@ header_is() { # VALUE NAME HOST
   serve
   assert_equal 'max-age=1 max-age=1' "$({ hsts one.example && hsts two.example; } | xargs)"
 }
+
+@test "what a pod says of its own connection is told to no client, also beside headers from a ConfigMap or for CORS" {
+  configmap headers X-Frame-Options=DENY
+  ingress plain one.example / red
+  ingress with-headers two.example / red custom-headers=headers
+  ingress cors three.example / red enable-cors=true
+  ingress both four.example / red enable-cors=true custom-headers=headers
+  serve
+  local host version versions=(1.1)
+  local -A upgrade=([1.1]=h2,h2c)
+  ! grep -qs '^ *http2 on' "${STATE_DIR-}/live/nginx.conf" || versions+=(2-prior-knowledge)
+  for version in "${versions[@]}"; do
+    for host in one two three four; do
+      # once, and for HTTP/1.1 alone
+      assert_row "${upgrade[$version]-}" "$({ header Upgrade "$host.example" '/?header=Upgrade:h2,h2c&header=Proxy-Connection:close' "--http$version" &&
+        header Proxy-Connection "$host.example" '/?header=Proxy-Connection:close' "--http$version"; } | xargs)" "$host $version"
+    done
+  done
+}

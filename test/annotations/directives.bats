@@ -24,6 +24,38 @@ load words
   assert_equal 200 "$(status two.example '/slow?seconds=2')"
 }
 
+# Notes in the file $dir/NAME what becomes of a client that does nothing for so many seconds in the midst of each: an
+# upload; an upload that is answered meanwhile; a download. It is "received 28 20000000" where each goes on.
+be_silent() { # SECONDS NAME
+  local from=$dir/$2 host=$2.example
+  ask "$host" /upload -T - < <(printf hello && sleep "$1" && echo) >"$from.1" &
+  ask "$host" /events -o /dev/null --max-time "$(($1 + 1))" -T - -X POST -H 'Expect:' < <(printf hello && sleep "$(($1 + 1))") || echo "$?" >"$from.2" &
+  ask "$host" '/download?bytes=20000000' | { sleep "$1" && wc -c; } >"$from.3" &
+}
+
+@test "a client may be silent or read nothing for as long as proxy-read-timeout or proxy-send-timeout lets a pod, and never less than PROXY_READ_TIMEOUT" {
+  [[ ${TIER-} != e2e ]] || skip 'a setting of the controller'
+  ingress plain plain.example / red
+  ingress reads reads.example / red proxy-read-timeout=30
+  ingress sends sends.example / red proxy-send-timeout=30 proxy-read-timeout=4
+  ingress less less.example / red proxy-read-timeout=1 proxy-send-timeout=1
+  ingress grpc grpc.example / red proxy-read-timeout=3600 backend-protocol=GRPC
+  PROXY_READ_TIMEOUT=3 serve
+  assert_contains "$(grep 'grpc_pass' "$STATE_DIR/live/nginx.conf")" 'client_body_timeout 3600s; send_timeout 3600s; '
+  be_silent 5 plain
+  be_silent 5 reads
+  be_silent 5 sends
+  be_silent 2 less
+  wait
+  result() { cat "$dir/$1".{1,2,3} | xargs; }
+  assert_equal 'received 28 20000000' "$(result reads)"
+  assert_equal 'received 28 20000000' "$(result sends)"
+  assert_equal 'received 28 20000000' "$(result less)"
+  refute_contains "$(result plain)" received
+  refute_contains "$(result plain)" 28
+  refute_contains "$(result plain)" 20000000
+}
+
 @test "proxy-next-upstream takes nginx's words, -timeout and -tries are numbers; what is wrong is a problem, and the path is served" {
   ingress words one.example / red proxy-next-upstream='error timeout  http_502 non_idempotent' proxy-next-upstream-timeout=999999 proxy-next-upstream-tries=10
   ingress off two.example / red proxy-next-upstream=off proxy-next-upstream-timeout=0 proxy-next-upstream-tries=1

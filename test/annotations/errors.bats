@@ -40,6 +40,43 @@ own=(-H 'X-Code: 1' -H 'X-Format: f' -H 'X-Namespace: n' -H 'X-Ingress-Name: i' 
   assert_contains "$(problems)" 'AnnotationRefused: e2e/gone: default-backend does not answer for a Service that cannot be found, because the path needs a login'
 }
 
+knows_early_hints() {
+  [[ ${TIER-} == e2e ]] || printf '%s\n' 1.29.0 "$(<"$BATS_FILE_TMPDIR/nginx-version")" | sort -C -V
+}
+
+# Waits for the line of a request in the log, which says so of it.
+is_logged() { # HOST TEXT
+  if [[ ${TIER-} == e2e ]]; then
+    wait_for_line 10 "access: .*$1/.*$2" controller_logs --since 30s
+  else
+    wait_for 15 grep -qE "access: .*$1/.*$2" "$dir/access.log"
+  fi
+}
+
+# bats test_tags=cluster
+@test "a 103 before an answer is no answer: not to a default backend, nor in the log, nor of an authentication service" {
+  knows_early_hints || skip 'to this nginx, which is older than 1.29.0, it is the answer'
+  ingress custom one.example / red default-backend=blue custom-http-errors=404,503
+  ingress plain two.example / red
+  ingress asks three.example / red 'auth-url=http://auth.e2e.svc/?hints=yes&status=418'
+  ingress allowed four.example / red 'auth-url=http://auth.e2e.svc/?hints=yes&status=204'
+  serve
+  # (The default backend is asked with the same query, so it does the same.)
+  assert_equal '404 503' "$(for code in 404 503; do pod_gets '.header["X-Code"][0]' one.example "/?status=$code&hints=yes"; done | xargs)"
+  assert_equal '200 404 503' "$(for code in 200 404 503; do status two.example "/?status=$code&hints=yes"; done | xargs)"
+  is_logged one.example '404&hints.* 404, .*: 404 : 404 in '
+  is_logged two.example '404&hints.* 404, .*: 404 in '
+  is_logged two.example '200&hints.* 200, .*: 200 in '
+  assert_equal '500 200' "$(status three.example /) $(status four.example /)"
+  assert_contains "$(ask three.example /)" 'it ended with status 418.'
+  [[ ${TIER-} == e2e ]] || {
+    ACCESS_LOG=json serve
+    assert_equal '404 200' "$(pod_gets '.header["X-Code"][0]' one.example '/json?status=404&hints=yes') $(status two.example '/json?hints=yes')"
+    wait_for 15 grep -q '"uri":"/json?status=404&hints=yes".*"upstream_status":"404 : 404"' "$dir/access.log"
+    wait_for 15 grep -q '"uri":"/json?hints=yes".*"upstream_status":"200"' "$dir/access.log"
+  }
+}
+
 @test "all codes of custom-http-errors that are let in are those that nginx takes" {
   ingress one one.example / red default-backend=blue custom-http-errors=400,401,413,444,494,495,496,497,498,499,599
   ingress two two.example / red default-backend=blue custom-http-errors=499
@@ -67,6 +104,7 @@ own=(-H 'X-Code: 1' -H 'X-Format: f' -H 'X-Namespace: n' -H 'X-Ingress-Name: i' 
   statuses five.example/{1..9} >"$dir/limited" # a limit for each replica
   assert_equal '"POST 500000"' "$(pod_gets '"\"\(.method) \(.body | length)\""' five.example / --data-binary "@$dir/body")"
   assert_equal '*' "$(header Access-Control-Allow-Origin five.example /)"
+  assert_equal '502 503' "$(pod_gets '.header["X-Code"][0]' one.example /drop) $(pod_gets '.header["X-Code"][0]' five.example /)" # nginx's own
   assert_contains "$(problems)" 'AnnotationRefused: e2e/without: custom-http-errors without default-backend'
   assert_contains "$(problems)" 'AnnotationRefused: e2e/wrong: the annotation custom-http-errors is "404,600"'
 }

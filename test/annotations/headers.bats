@@ -49,6 +49,64 @@ load words
   assert_equal 2 "$(problems | grep -c ^AnnotationRefused)"
 }
 
+# Prints what is answered to a request of HTTP/1.0 that names no host, over TLS if there is a name in the handshake.
+answer_without_host() { # PATH [HANDSHAKE]
+  if (($# > 1)); then
+    printf 'GET %s HTTP/1.0\r\n\r\n' "$1" | openssl s_client -connect "$(https_address)" -servername "$2" -quiet 2>/dev/null
+  else
+    curl -s -i --http1.0 -H Host: "http://$(http_address)$1"
+  fi | tr -d '\r'
+}
+
+@test "a pod that is asked by HTTP/1.0 without a host gets the name in the handshake, or one that is nobody's, and so do redirects" {
+  ingress hostless '' / red
+  ingress secure '' /secure red force-ssl-redirect=true
+  ingress vhost '' /vhost red 'upstream-vhost=$host'
+  ingress asks '' /asks red auth-url=http://auth.e2e.svc/
+  ingress two two.example / red
+  ingress wild '*.wild.example' / red
+  for file in "$BATS_TEST_TMPDIR"/objects/*-two.json; do # hosts with the same rules are one server
+    jq -c '.spec.rules += [.spec.rules[0] | .host = "three.example"]' "$file" >"$dir/edited"
+    cp "$dir/edited" "$file"
+  done
+  serve
+  host_and_forwarded() { tail -n 1 | jq -r '"\(.host) \(.header["X-Forwarded-Host"][0])"'; }
+  assert_equal 'no-host.invalid no-host.invalid' "$(answer_without_host / | host_and_forwarded)"
+  assert_equal 'no-host.invalid no-host.invalid' "$(answer_without_host /asks | host_and_forwarded)"
+  assert_equal no-host.invalid "$(answer_without_host /vhost | tail -n 1 | jq -r .host)"
+  assert_equal 'Location: https://no-host.invalid/secure' "$(answer_without_host /secure | grep Location)"
+  local name
+  for name in three.example two.example a.wild.example other.example; do
+    assert_equal "$name $name" "$(answer_without_host / "$name" | host_and_forwarded)"
+  done
+  assert_equal no-host.invalid "$(answer_without_host / "$(printf 'a\r\nX-Evil: b')" | tail -n 1 | jq -r '.host + .header["X-Evil"][0]')"
+}
+
+# How many connections nginx keeps to the pod of Service red.
+kept_connections() {
+  ss -Hnt state established "( dport = :8080 )" dst 127.77.0.1 | wc -l
+}
+
+@test "with connection-proxy-header=close, no request has a connection that another client of the Service has used" {
+  [[ ${TIER-} != e2e ]] || skip 'nginx has a namespace of its own there'
+  ingress kept one.example / red
+  ingress close two.example / red connection-proxy-header=close
+  ingress hash three.example / red connection-proxy-header=close 'upstream-hash-by=$request_uri' upstream-hash-by-subset=true
+  ingress sticky four.example / red connection-proxy-header=close affinity=cookie
+  ingress main five.example / red connection-proxy-header=close
+  ingress canary five.example / blue canary=true canary-weight=50
+  ingress keeping six.example / red connection-proxy-header=keep-alive
+  WORKER_PROCESSES=1 serve
+  assert_equal '0 red 1' "$(kept_connections) $(who_answers one.example /) $(kept_connections)"
+  local host
+  for host in two three four five; do
+    assert_row '200 1' "$(status "$host.example" /) $(kept_connections)" "$host"
+  done
+  assert_equal '200 1' "$(status six.example /) $(kept_connections)"
+  # also if the pod would keep it
+  assert_equal '5 5' "$(grep -c '^  upstream .*[.]not_kept' "$STATE_DIR/live/nginx.conf") $(grep -c 'keepalive_requests 1;' "$STATE_DIR/live/nginx.conf")"
+}
+
 @test "connection-proxy-header is close or keep-alive" {
   ingress close one.example / red connection-proxy-header=close
   ingress hop two.example / red connection-proxy-header=X-Real-IP

@@ -142,6 +142,30 @@ moved() { # HOST PATH [CURL_OPTION...]
   assert_equal '308 https://four.example:443/x' "$(moved four.example /x)"
 }
 
+@test "a 308 says that HTTPS is needed only where the same URL is served by that; other redirects with this code say where to look" {
+  ingress force https.example / red force-ssl-redirect=true
+  ingress cut cut.example / red force-ssl-redirect=true preserve-trailing-slash=false
+  ingress port port.example / red force-ssl-redirect=true use-port-in-redirects=true
+  ingress www www.from.example / red from-to-www-redirect=true
+  ingress moved moved.example / red permanent-redirect=https://new.example/ permanent-redirect-code=308
+  ingress same same.example / red permanent-redirect=https://same.example/new permanent-redirect-code=308
+  ingress longer name.exam / red permanent-redirect=https://name.example/a permanent-redirect-code=308
+  serve
+  local url
+  for url in {https,cut,port}.example/{,a,a/,a/b?c=/} https.example:8080/a; do
+    assert_row '308 This is served over HTTPS only.' "$(said "${url%%/*}" "/${url#*/}")" "$url"
+  done
+  for url in {from,moved,same}.example/{,a} name.exam/a 'moved.example/x%20https://moved.example/x'; do
+    assert_row '308 This is at another address: the header Location has it.' "$(said "${url%%/*}" "/${url#*/}")" "$url"
+  done
+  assert_equal '308 This is at another address: the header Location has it.' "$(ask_tls from.example / -w '%{http_code} ' -o "$dir/answer")$(<"$dir/answer")"
+}
+
+# Prints the status of the answer, and its body.
+said() { # HOST PATH
+  printf '%s%s\n' "$(ask "$1" "$2" -w '%{http_code} ' -o "$dir/answer")" "$(<"$dir/answer")"
+}
+
 @test "the aliases of a namespace have limits, whatever its Ingresses have: the oldest count" {
   local id name aliases
   for id in {1..3}; do

@@ -77,6 +77,17 @@ ask_with_frames() { # HOST NAME VALUE
   assert_contains "$(ask_with_frames client.example upgrade websocket)" 'An upgrade is not possible with HTTP/2.'
 }
 
+@test "an answer whose pod offers an upgrade gets to clients of HTTP/2, without the offer; those of HTTP/1.1 hear it, with a 426 too" {
+  local offer='header=Upgrade:h2,h2c&header=Proxy-Connection:keep-alive' status
+  offers() { # STATUS CURL_OPTION...
+    ask client.example "/?status=$1&$offer" -o /dev/null -D - "${@:2}" | tr -d '\r' | grep -iE '^(HTTP/|upgrade:|proxy-connection:)' | cut -d ' ' -f 2 | xargs
+  }
+  for status in 200 426; do
+    assert_equal "$status" "$(offers "$status" --http2-prior-knowledge)"
+    assert_equal "$status h2,h2c" "$(offers "$status" --http1.1)"
+  done
+}
+
 @test "what a client says in a proxy's name does not reach the pod" {
   run ask client.example / -H 'X-Forwarded-For: 6.6.6.6' -H 'Forwarded: for=6.6.6.6' -H 'X-Forwarded-Prefix: 6.6.6.6' -H 'X-Original-URL: 6.6.6.6' \
     -H 'True-Client-IP: 6.6.6.6' -H 'X-Auth-Request-User: 6.6.6.6' -H 'X-Custom: mine'
@@ -85,7 +96,7 @@ ask_with_frames() { # HOST NAME VALUE
 }
 
 @test "a pod that closes the connection is named by its Service, in plain text" {
-  assert_equal 'Service e2e/backend closed the connection before it answered: Ingress e2e/client. 502 text/plain' \
+  assert_equal 'Service e2e/backend closed the connection before nginx had an answer: Ingress e2e/client. 502 text/plain' \
     "$(ask client.example /drop -X POST -w '%{http_code} %{content_type}' | paste -sd ' ')"
 }
 

@@ -141,6 +141,30 @@ pod_gets_by_proxy_protocol() { # LINE
   assert_equal '["127.0.0.1","127.0.0.1","http"]' "$(pod_gets_by_proxy_protocol 'PROXY TCP4 203.0.113.9 10.0.0.1 1234 80')"
 }
 
+# Prints the status of a request behind a header of version 2 that has so many bytes, with TLVs of a kind that nobody knows.
+status_behind_header() { # BYTES
+  local rest=$(($1 - 16)) tlv=$(($1 - 31))
+  exec 5<>"/dev/tcp/127.0.0.1/$HTTP_PORT"
+  {
+    printf '\r\n\r\n\0\r\nQUIT\n\x21\x11'
+    printf '%b' "$(printf '\\x%02x\\x%02x' $((rest / 256)) $((rest % 256)))"
+    printf '\xcb\x00\x71\x09\x0a\x00\x00\x01\x04\xd2\x00\x50\xe0' # 203.0.113.9:1234 to 10.0.0.1:80
+    printf '%b' "$(printf '\\x%02x\\x%02x' $((tlv / 256)) $((tlv % 256)))"
+    head -c "$tlv" /dev/zero
+  } >"$dir/header"
+  { cat "$dir/header" && printf 'GET / HTTP/1.1\r\nHost: fruit.example\r\nConnection: close\r\n\r\n'; } >"$dir/request"
+  dd if="$dir/request" bs=64k status=none >&5 # in one piece, as a load balancer sends it
+  timeout 10 cat <&5 | awk 'NR == 1 { print $2 }'
+  exec 5>&-
+}
+
+@test "a header of the PROXY protocol may have 4 KiB on the port for HTTP, too, as a load balancer may add much to it" {
+  PROXY_PROTOCOL=on TRUSTED_PROXIES=127.0.0.1 serve_apple
+  assert_equal '200 200 200' "$(for bytes in 100 1100 4096; do status_behind_header "$bytes"; done | xargs)"
+  wait_for 15 logged_address 203.0.113.9
+  assert_equal '' "$(status_behind_header 5000)"
+}
+
 @test "PROXY_PROTOCOL without TRUSTED_PROXIES is refused, and so is what is no network" {
   PROXY_PROTOCOL=on run "$bin/settings"
   assert_equal 2 "$status"

@@ -132,7 +132,8 @@ ROWS
     GET /apple HTTP/1.1|Host: FRUIT.Example||                          200 200      GET /apple FRUIT.Example
     GET /apple HTTP/1.1|Host: fruit.example.||                         200 200      GET /apple fruit.example.
     GET /any HTTP/1.1|Host: [::1]:80||                                 200 200      GET /any [::1]:80
-    GET /any HTTP/1.0|Connection: keep-alive||                         200 200      GET /any _
+    GET /any HTTP/1.0|Connection: keep-alive||                         200 200      GET /any no-host.invalid
+    GET http://fruit.example/apple HTTP/1.0|Connection: keep-alive||   200 200      GET /apple fruit.example
     GET /apple HTTP/1.1||                                              400
     GET /any HTTP/1.1|Host:||                                          400
     GET /apple HTTP/1.1|H|Host: fruit.example||                        400

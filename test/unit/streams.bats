@@ -44,6 +44,24 @@ nginx_answers() { # PATH
   [[ $(servers_of "$1") == nginx ]]
 }
 
+# Prints the status, what a pod said of upgrades and its own connection, and its header X-Mine. Each is in the answer.
+connection_fields() { # STATUS [CURL_OPTION...]
+  local named='header=Upgrade:h2,h2c&header=Proxy-Connection:keep-alive&header=Keep-Alive:timeout=5&header=X-Mine:mine'
+  ask fruit.example "/?status=$1&$named" -o /dev/null -D - -w '%{http_code}\n' "${@:2}" | tr -d '\r' |
+    grep -iE '^(upgrade|proxy-connection|keep-alive|x-mine|[0-9]+$)' | tr '[:upper:]' '[:lower:]' | sort | xargs
+}
+
+@test "what a pod says of upgrades gets to clients of HTTP/1.1, and not to those of HTTP/2, whose request would fail; of its own connection, to none" {
+  local status
+  for status in 200 426 404; do
+    assert_row "$status upgrade: h2,h2c x-mine: mine" "$(connection_fields "$status")" "$status"
+  done
+  grep -q '^ *http2 on' "$STATE_DIR/live/nginx.conf" || skip 'the rest needs a newer nginx, which knows HTTP/2'
+  for status in 200 426 404; do
+    assert_row "$status x-mine: mine" "$(connection_fields "$status" --http2-prior-knowledge)" "$status"
+  done
+}
+
 @test "server-sent events arrive one by one, not when the stream ends" {
   run bash -c "curl -sN --max-time 5 -H 'Host: fruit.example' http://127.0.0.1:$HTTP_PORT/events | head -n 3"
   assert_equal $'data: 1\n\ndata: 2' "$output"
@@ -227,7 +245,7 @@ memory_is() { # LIMIT USED
 @test "a 502 or 504 names the Service and the Ingress, says what became of the request, and does not name the pod" {
   PROXY_READ_TIMEOUT=1 ACCESS_LOG=json serve rules '.ingresses.items[0].spec.rules[0].http.paths |= [.[0] | .path = "/" | .pathType = "Prefix"]'
   for method in GET POST; do
-    assert_equal 'Service demo/apple closed the connection before it answered: Ingress demo/fruit.' "$(ask fruit.example /drop -X "$method")"
+    assert_equal 'Service demo/apple closed the connection before nginx had an answer: Ingress demo/fruit.' "$(ask fruit.example /drop -X "$method")"
   done
   assert_equal 'Service demo/apple did not answer in time: Ingress demo/fruit.' "$(ask fruit.example '/slow?seconds=5')"
   kill -KILL "$backend_pid"
@@ -235,6 +253,17 @@ memory_is() { # LIMIT USED
   assert_equal '502 text/plain' "$(ask fruit.example / -o /dev/null -w '%{http_code} %{content_type}')"
   # the log still knows the method and the Service
   wait_for 15 grep -q '"method":"POST".*"uri":"/drop".*"status":502.*"upstream":"apple.demo.80","upstream_addr":"127.77' "$dir/access.log"
+}
+
+@test "of a pod that may have answered before it closed the connection, or that speaks no TLS, a 502 claims nothing else" {
+  serve rules '.ingresses.items[0].spec.rules[0].http.paths |= [.[0] | .path = "/" | .pathType = "Prefix"]
+    | .ingresses.items += [.ingresses.items[0] | .metadata.name = "secure" | .spec.rules[0].host = "secure.example"
+        | .metadata.annotations = {"nginx.ingress.kubernetes.io/backend-protocol": "HTTPS"}]'
+  assert_equal 'Service demo/apple cannot be connected to by TLS: Ingress demo/secure.' "$(ask secure.example /)"
+  # Either of these, by chance: nginx looks for an answer no more when it cannot send on.
+  head -c 1000000 /dev/zero >"$dir/large"
+  for _ in {1..20}; do ask fruit.example /early --data-binary @"$dir/large"; done | sort -u >"$dir/answers"
+  assert_equal '' "$(grep -vxE 'early|Service demo/apple closed the connection before nginx had an answer: Ingress demo/fruit.' "$dir/answers")"
 }
 
 accepts_nothing() {

@@ -25,6 +25,14 @@ ROWS
     d.example         demo-two
     other.example     default
     -                 default
+    # as nginx finds a server, too: without the dot or the port that must not stand there
+    a.example.        demo-exact
+    A.Example.:443    demo-exact
+    a.example:443     demo-exact
+    x.wild.example.   demo-wild
+    b.wild.example.   demo-below
+    x.y.wild.example. default
+    a.example..       default
 ROWS
 }
 

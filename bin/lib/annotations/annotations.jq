@@ -25,8 +25,8 @@
 #              (A closed canary gets none.)
 #   names, uses             of what it has the name, a Secret or a ConfigMap, and what for (named.jq); `use` is another
 #                           annotation that may say what for
-#   locations, paths        what it costs nginx (limits.jq): so many locations more in each host, with one more for each
-#                           match of `locations_for`; and each path counts as so many more
+#   locations, paths        what it costs nginx (limits.jq): so many locations more in each host, at most; and each path
+#                           counts as so many more
 #   once, characters        what it adds to nginx.conf: nothing for each path; so many characters for each element
 #   instead    of one that is not supported: what does the same
 #   about      what it does, in a sentence

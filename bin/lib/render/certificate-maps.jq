@@ -21,7 +21,7 @@ def certificate_maps($default):
     "    default \($default | in_quotes);",
     (.[] | select(.host | startswith("*")) | entry),
     "  }",
-    "  map $ssl_server_name $certificate_\($number) {",
+    "  map $handshake_name $certificate_\($number) {",
     "    default $wildcard_certificate_\($number);",
     (.[] | select(.host | startswith("*") | not) | entry),
     "  }",

@@ -33,16 +33,21 @@ derive_values() {
 
 # A load balancer says the client's address in a header, or with the PROXY protocol.
 # With that, the headers are the client's: they count for nothing.
+#
+# A header of the PROXY protocol has 4 KiB at most on a port for TLS (NGX_PROXY_PROTOCOL_MAX_HEADER). On the other, nginx
+# reads it into the buffer for the header of a request, which would have 1 KiB: too little for a load balancer that adds
+# much (TLVs of version 2).
 trust_proxies() {
-  local said_by=proxy_protocol
+  local said_by=proxy_protocol room=$'\n  client_header_buffer_size 4k;'
   if [[ $PROXY_PROTOCOL == off ]]; then
+    room=''
     said_by=X-Forwarded-For
     BELIEVED="${TRUSTED_PROXIES//,/ 1; } 1;"
     PROXY_HEADERS=$(let_through <<<"$PROXY_HEADERS")
   fi
   REAL_IP="  set_real_ip_from ${TRUSTED_PROXIES//,/; set_real_ip_from };
   real_ip_header $said_by;
-  real_ip_recursive on;"
+  real_ip_recursive on;$room"
 }
 
 # Puts a variable in the place of "": what the header says, if a trusted proxy says it.

@@ -10,15 +10,8 @@ include "allow"; # namespace
 import "annotations" as $table;
 
 # input:  summary of an Ingress with annotations
-# output: how many more locations these ask for in each host: for whom nginx asks, for copies, and for pages of errors,
-#         which are one, and one for each code of nginx's own (before_pods in errors.jq)
-def more_locations:
-  [ .options.set | to_entries[]
-    | .value as $value
-    | $table::table[0][.key] | select(.locations)
-    | .locations_for as $matches
-    | .locations + (if $matches then [$value | scan($matches)] | unique | length else 0 end) ]
-  | add // 0;
+# output: how many more locations these ask for in each host: for whom nginx asks, for copies, and for pages of errors
+def more_locations: [.options.set | keys[] | $table::table[0][.].locations // empty] | add // 0;
 
 # input: the name of an annotation / output: whether it is a list of networks (claims.jq)
 def is_network_list: $table::table[0][.].type == "networks";

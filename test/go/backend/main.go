@@ -7,7 +7,8 @@
 //
 //	/            the request as JSON: pod, address, method, host, uri, header, body (as a string), tls, and
 //	             then the serverName of the handshake.
-//	             ?status=401&header=Name:value answers with that status and that header
+//	             ?status=401&header=Name:value answers with that status and that header; with &hints=yes,
+//	             a 103 (Early Hints) comes first
 //	/anonymous   the same without a Server header, which all others have
 //	/asked       the same, with that JSON in the header X-Asked, too
 //	/signed-in   the same, with NAME in the header X-User, for who has a cookie user=NAME; for others, 401
@@ -17,6 +18,7 @@
 //	/upload      counts the bytes of the body as they arrive
 //	/download    as many bytes as ?bytes= says
 //	/drop        reads the request, then closes the connection without an answer
+//	/early       answers 413 before it has read the body, and closes the connection
 //	/slow        answers after ?seconds=
 //	/ids         POST: notes the body, an id; GET: JSON: how many came, and how many different ones.
 //	             Where $COLLECTOR is the address of another backend, that one notes them: it knows them still
@@ -69,6 +71,10 @@ func echo(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the client left
 	}
 	pod, _ := os.Hostname()
+	if r.URL.Query().Has("hints") {
+		w.Header().Set("Link", "</style.css>; rel=preload")
+		w.WriteHeader(http.StatusEarlyHints)
+	}
 	for _, header := range r.URL.Query()["header"] {
 		name, value, _ := strings.Cut(header, ":")
 		w.Header().Add(name, value)
@@ -169,6 +175,15 @@ func drop(_ http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
+func early(w http.ResponseWriter) {
+	connection, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	defer connection.Close()
+	fmt.Fprint(connection, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 6\r\nConnection: close\r\n\r\nearly\n")
+}
+
 func slow(w http.ResponseWriter, r *http.Request) {
 	seconds, err := strconv.Atoi(r.URL.Query().Get("seconds"))
 	if err != nil {
@@ -249,6 +264,8 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		download(w, r)
 	case "/drop":
 		drop(w, r)
+	case "/early":
+		early(w)
 	case "/slow":
 		slow(w, r)
 	case "/ids":

@@ -87,7 +87,7 @@ def claims($context; answer):
         end);
 
 # input: the value of auth-tls-error-page / output: its URL, as a quoted nginx string; a path is one of the same host
-def page_url: if startswith("/") then "\"https://$host\(harmless)\"" else in_quotes end;
+def page_url: if startswith("/") then "\"https://$plain_host\(harmless)\"" else in_quotes end;
 
 # input: a location / output: its directives
 #
@@ -100,7 +100,7 @@ def location:
   | ($set["auth-tls-error-page"] | if . == null then $refuse else "return 302 \(page_url);" end) as $turn_away
   | ($set | mode) as $mode
   | "return 403 \"This path is not for the client that this certificate names.\\n\";" as $other
-  | "if ($client_scheme = http) { return 308 https://$host$moved_uri; } ",
+  | "if ($client_scheme = http) { return 308 https://$plain_host$moved_uri; } ",
     "if ($ssl_client_verify = \"\") { \($refuse) } ",
     (if $mode == "on" then "if ($ssl_client_verify != SUCCESS) { \($turn_away) } "
      elif $mode == "optional" then "if ($ssl_client_verify !~ \"^(SUCCESS|NONE)\") { \($turn_away) } "

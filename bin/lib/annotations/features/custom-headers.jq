@@ -111,10 +111,13 @@ def model:
     | reduce kinds as $kind (.; with_maps($kind))
     | .lines += [""]);
 
+# output: the names of what is hidden for all (proxying.conf.template), as a location hides either all or nothing of that
+def hidden_for_all: "Strict-Transport-Security", "Upgrade", "Proxy-Connection";
+
 # input: a location / output: its directives
 def location:
   kind as $kind
   | (.answer_headers // empty
      | "set $answer_headers \(.number); ",
-       (.variables | keys[], "Strict-Transport-Security" | "\($kind)_hide_header \(.); ")),
+       (.variables | keys[], hidden_for_all | "\($kind)_hide_header \(.); ")),
     (.question_headers // empty | "set $question_headers \(.number); ");

@@ -7,8 +7,12 @@
 #
 # An error_page of a location replaces all of the http block (templates/answers.conf.template). Where nginx intercepts
 # errors, it does so for each code with an error_page, and the pods' other errors are to stay theirs: so of those only
-# the codes that are never a pod's are repeated, and for the others nginx has its usual page. On the way to the default
-# backend nginx no longer knows the code, so the name of the location carries it.
+# the codes that are never a pod's are repeated, and for the others nginx has its usual page.
+#
+# The default backend's status counts only after an error_page with "=", on whose way nginx forgets the code; and
+# $upstream_status may be 103 (Early Hints), which was no answer. So the way has two steps: one without "=", whose path
+# notes the code ($failure), and then an error that is nobody's, 599.
+#
 # nginx cannot send a body twice: if a pod got it, the default backend gets none, nor with nginx's own 500, which may
 # come when half of it has been read. A body not yet read goes to the default backend. What becomes of a default
 # backend that fails as well, nginx says itself (recursive_error_pages).
@@ -59,27 +63,27 @@ def claims($context; answer):
 # output: what a default backend is told, by the variables $its_NAME
 def told: "namespace", "ingress", "service", "port";
 
-# output: the codes that may be nginx's own before it has asked a pod (more_locations in limits.jq counts them)
-def before_pods: 401, 403, 405, 429, 500, 503;
+# output: the codes that may be nginx's own before it has asked a pod or read a body
+def before_pods: 401, 403, 405, 429, 503;
 
 # input:  {annotation: value}
 # output: [code] that go to the default backend; nginx would read what is too large after all, and takes no page for 499
 def codes: [.["custom-http-errors"] // "" | scan("[0-9]+") | tonumber | select(. != 413 and . != 499)] | unique;
 
-# input:  {backend: the name of an upstream, codes}
-# output: a server's lines: where nginx goes with an error of the pod, whose code is known by $upstream_status; and with
-#         those that may be its own
+# input:  {backend: the name of an upstream, before_pods: whether one of these codes goes there}
+# output: a server's lines: where nginx goes with an error, and then, with or without the body, to the default backend
 #
-# Each takes nginx some 8 kB for its blocks of settings, so there are as few as possible.
+# Each takes nginx some 8 kB for its blocks of settings, so there are as few as possible (custom-http-errors has their
+# number in annotations.json).
 def error_locations:
   .backend as $backend
-  | def error_location($name; $code; directives):
-      "    location \("@errors.\($name)\($backend)" | in_quotes) { set $x_code \($code); "
-      + directives
-      + "rewrite ^ / break; proxy_pass \("http://" + $backend | in_quotes); }";
-    "proxy_method GET; proxy_set_body \"\"; " as $without_body
-    | error_location(""; "$pod_status"; $without_body),
-      (.codes[] | error_location("\(.)."; .; if . == 500 then $without_body else "" end));
+  | (if .before_pods then "$and_body" else "" end) as $and_body
+  | def error_location($name; directives): "    location \("@\($name).\($backend)" | in_quotes) { \(directives) }";
+    "rewrite ^ / break; proxy_pass \("http://" + $backend | in_quotes);" as $asks
+    | error_location("errors";
+        "set $x_code $failed_with; recursive_error_pages on; error_page 599 = @told\($and_body).\($backend); return 599;"),
+      error_location("told"; "proxy_method GET; proxy_set_body \"\"; \($asks)"),
+      (select(.before_pods) | error_location("told-and-body"; $asks));
 
 # input: a location with .fallback / output: the same, served by its default backend if its own Service cannot
 def with_fallback($ready):
@@ -121,11 +125,9 @@ def headers:
 
 # input: model / output: lines for the http block: what the pod has answered, and what a default backend is told
 def error_maps:
-  "  map $upstream_status $pod_status { # of the last pod that was asked",
-  "    \"~(?<last_status>[0-9]+)$\" $last_status;",
-  "  }",
-  ([.options[] | codes[] | select(IN(before_pods))] | unique[]
-   | map_lines("$upstream_status"; "$own_\(.)"; "\"\" \(.).; # no pod was asked", "default \"\";")),
+  map_lines("\"$upstream_status $failed_with\""; "$and_body"; # where no pod was asked
+    "\"~^ (\([before_pods | tostring] | join("|")))$\" -and-body;",
+    "default \"\";"),
   (headers
    | map_lines("$x_code"; "$told_\(.[1])";
        "volatile; # the pod is asked without, the default backend with it",
@@ -134,15 +136,14 @@ def error_maps:
      "  proxy_set_header X-\(.[0]) $told_\(.[1]);");
 
 # input:  {annotation: value}
-# output: what its locations need of its codes: own, those that may be nginx's own; others and without_401, texts with
-#         those. (Thousands of locations may have the same annotations, and 198 codes: so this is done once.)
+# output: what its locations need of its codes: before_pods, whether there is one of these; all and without_401, texts
+#         with those. (Thousands of locations may have the same annotations, and 198 codes: so this is done once.)
 def error_codes:
   def text: map(tostring) | join(" ");
-  codes
-  | {own: map(select(IN(before_pods))), others: (map(select(IN(before_pods) | not)) | text), without_401: (. - [401] | text)};
+  codes | {before_pods: any(.[]; IN(before_pods)), all: text, without_401: (. - [401] | text)};
 
 # input: what error_codes says, or null / output: whether there are any
-def are_some: . != null and (.own != [] or .others != "");
+def are_some: (.all // "") != "";
 
 # input: model / output: the same with default backends where they answer
 def model:
@@ -153,10 +154,9 @@ def model:
       .locations |= map(if .fallback then with_fallback($ready) else . end)
       | .error_lines = [
           [ .locations[] | select(.upstream and .fallback)
-            | {backend: .fallback.upstream, codes: annotations($options).error_codes} | select(.codes | are_some) | .codes |= .own ]
+            | {backend: .fallback.upstream, codes: annotations($options).error_codes} | select(.codes | are_some) ]
           | group_by(.backend)[]
-          | (map(.codes) | unique | add) as $all
-          | {backend: .[0].backend, codes: [before_pods | select(IN($all[]))]}
+          | {backend: .[0].backend, before_pods: any(.[]; .codes.before_pods)}
           | error_locations ]
       | .lines += .error_lines)
   | .lines += [select(any(.servers[]; .error_lines != [] or any(.locations[]; .falls_back))) | error_maps, ""];
@@ -178,8 +178,7 @@ def location:
         (select(.falls_back or ($codes | are_some)) | told as $word | "set $its_\($word) \($told[$word] | in_quotes); "),
         (select($codes | are_some)
          | "recursive_error_pages on; ", $intercept, $sign_in,
-           ($codes.others | select(. != "") | "error_page \(.) = @errors.\($backend); "),
-           ($codes.own[] | "error_page \(.) = @errors.${own_\(.)}\($backend); "),
+           "error_page \($codes.all) @errors$failure.\($backend); ",
            $set.other_errors)
     elif ($codes.without_401 // "") == "" or $intercept == "" or ($set | has("default-backend")) then empty
     else

@@ -1,15 +1,29 @@
 # upstream-vhost, x-forwarded-prefix, connection-proxy-header: headers that the pods get.
 #
 # A location with a proxy_set_header of its own would lose all others: so these are set for all, from variables.
+#
+# Whoever says connection-proxy-header: close wants a connection for each request, perhaps as the pod lets a login count
+# for a connection (NTLM). A connection that nginx keeps may be another client's, so it must not be used here: such
+# requests have an upstream of their own, which keeps none.
 include "annotations/claims";
 include "quoting";
 
+# output: what the names of these upstreams have in them; "_" is in no name of the cluster
+def not_kept: ".not_kept";
+
+# input: [answered claim] / output: the same; those that want a connection for each request have such an upstream
+def claims($context; answer):
+  map(when(.upstream and annotations($context.options)["connection-proxy-header"] == "close" and (speaks_grpc | not);
+    .upstream += not_kept));
+
 # input:  model
-# output: the same with what the pods get as X-Forwarded-Prefix, instead of the map of headers.conf.template
+# output: the same with what the pods get as X-Forwarded-Prefix, instead of the map of headers.conf.template; and these
+#         upstreams keep no connection
 #
 # Only if a location sets the variable: nginx rejects a map of one that it does not know.
 def model:
   .options as $options
+  | .upstreams |= map(when("\(.name)." | contains(not_kept + "."); .lines += ["    keepalive_requests 1;"]))
   | .lines += [
       select(any(.servers[].locations[]; annotations($options)["x-forwarded-prefix"]))
       | map_lines("$is_believed"; "$believed_prefix"; "1 $http_x_forwarded_prefix;"),
@@ -29,7 +43,7 @@ def vhost:
     "$ingress_name": (.of | split("/")[1])
   } as $constants
   | [ .set["upstream-vhost"] | match("\\$[a-z_]+|\\$[{][a-z_]+[}]|[^$]+"; "g").string | gsub("[{}]"; "")
-      | if . == "$host" then "${host}" else $constants[.] // . | harmless end ]
+      | if . == "$host" then "${plain_host}" else $constants[.] // . | harmless end ]
   | "\"\(add)\"";
 
 # input:  a location

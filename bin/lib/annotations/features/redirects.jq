@@ -100,7 +100,7 @@ def location:
      end
      | "return \(.code) \"\(if .to | startswith("/") then $origin else "" end)\(.to)\"; "),
     (select(.redirect and ($set["use-port-in-redirects"] or ($set | has("preserve-trailing-slash"))))
-     | "if ($client_scheme = http) { return 308 https://$host\(if $set["use-port-in-redirects"] then ":443" else "" end)\($moved); } ");
+     | "if ($client_scheme = http) { return 308 https://$plain_host\(if $set["use-port-in-redirects"] then ":443" else "" end)\($moved); } ");
 
 # input: model / output: the same with the redirects of locations that no pod serves, unless clients need a certificate
 def model:

@@ -114,7 +114,7 @@ def http_lines($trusting; $grpc; $logins):
   (range(1; 5) as $number | cookie($number)),
   (select(any(.[].set; keeps))
    | "  proxy_cache_path \("\($ENV.STATE_DIR)/scratch/nginx/auth" | in_quotes) keys_zone=auth_answers_256k:256k max_size=16m inactive=1d use_temp_path=off;",
-     "  map \"$upstream_status $upstream_http_content_length\" $is_long_answer { default 1; \"~204 $\" \"\"; \"~ [0-9]{1,3}$\" \"\"; }",
+     "  map \"$status $upstream_http_content_length\" $is_long_answer { default 1; \"~204 $\" \"\"; \"~ [0-9]{1,3}$\" \"\"; }",
      "  upstream nobody { server 127.0.0.1:1 down; }"),
   pod_header_lines($trusting; $grpc; $logins),
   sign_in_lines,
@@ -156,7 +156,7 @@ def location:
      | "if ($escaped_request_uri = \"\") { return 414 \"The URL has more special characters than the authentication service can be told.\\n\"; } "),
     (select(.set | keeps) | "set $asks_for \("\(.pathType) \(.path | @uri)" | in_quotes); set $asks_uri $uri; "),
     "set $auth_always \(if .set["auth-always-set-cookie"] then "1" else "\"\"" end); ",
-    "auth_request \(asked_at); auth_request_set $auth_status $upstream_status; auth_request_set $auth_cookies $upstream_http_set_cookie; ",
+    "auth_request \(asked_at); auth_request_set $auth_status $status; auth_request_set $auth_cookies $upstream_http_set_cookie; ",
     (.set.from_service // empty)
   else empty
   end;

@@ -6,7 +6,7 @@ include "quoting";
 # What tells who the client is, is in every key (`kept`): here it need not be.
 def cache_variables: {
   remote_user: "", http_authorization: "", http_cookie: "",
-  remote_addr: "${remote_addr}", host: "${host}", http_host: "${request_host}",
+  remote_addr: "${remote_addr}", host: "${plain_host}", http_host: "${request_host}",
   request_uri: "${request_uri}", uri: "${asks_uri}", # $uri itself is that of the question
   request_method: "${request_method}", scheme: "${client_scheme}"
 };
