@@ -465,15 +465,15 @@ live_pods_are() { # SERVICE ADDRESS...
   assert_equal now "$(goes_live 1000 noisy/moves 10.0.0.1 10.0.0.2 10.0.0.4 10.0.0.5)"
   live_pods_are noisy/moves 10.0.0.1 10.0.0.2 10.0.0.3
   assert_equal now "$(goes_live 1000 noisy/moves 10.0.0.1 10.0.0.2)"
-  sed 's/moves-a/moves-b/; 6!d' "$dir/now" >"$dir/slice"
-  sed -i "5r $dir/slice" "$dir/now"
+  jq -c 'if .slice == "noisy/moves-a" then ., (.slice = "noisy/moves-b") else . end' "$dir/now" >"$dir/new"
+  mv "$dir/new" "$dir/now"
   assert_equal now "$(goes_live 1000 quiet/stays 10.1.0.1)"
 }
 
 @test "IPv6 addresses and names of ports with odd characters are compared as they are" {
   source "$bin/loop"
   loop_after 0
-  sed -i 's/"ports":{"":8080}/"ports":{"*[x]?":8080}/' "$dir/now"
+  edit "$dir/now" 's/"ports":{"":8080}/"ports":{"*[x]?":8080}/'
   live_pods_are noisy/moves '[fd00::1]' '[fd00::2]'
   assert_equal later "$(goes_live 1000 noisy/moves '[fd00::1]' '[fd00::2]' '[fd00::3]')"
   assert_equal now "$(goes_live 1000 noisy/moves '[fd00::1]' '[fd00::3]')"

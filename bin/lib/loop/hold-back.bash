@@ -21,9 +21,9 @@ hold_back_the_restless() {
   is_new snapshot || exit 0
 }
 
-# Each pod of a rolling update that becomes ready would be a reload, and so is each that leaves. The first kind can wait,
-# if its Service has pods enough: it goes with the next change of anything, or after addition_seconds. The file is when
-# the first pod began to wait; empty, if none does.
+# Each pod of a rolling update that becomes ready would be a reload, and so is each that leaves. The first kind can
+# wait, if its Service has pods enough: it goes with the next change of anything, or after addition_seconds. The file
+# says since when one waits; it is empty if none does.
 let_additions_wait() {
   local since=''
   if [[ -z $again && -e $live/snapshot ]] && only_adds_pods; then
@@ -34,7 +34,7 @@ let_additions_wait() {
   [[ ! -s $next/added ]] || : >"$next/added"
 }
 
-# Whether all that is new are ready pods of Services, each of which keeps two or more: these stay in their EndpointSlice.
+# Whether all that is new are ready pods of EndpointSlices, each of which keeps two or more.
 only_adds_pods() {
   local line old=() new=() i
   while IFS= read -r line; do
