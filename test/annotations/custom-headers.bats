@@ -204,7 +204,7 @@ header_is() { # VALUE NAME HOST
   ingress both four.example / red enable-cors=true custom-headers=headers
   serve
   local host version versions=(1.1)
-  local -A upgrade=([1.1]=h2,h2c)
+  local -A upgrade=([1.1]='h2,h2c')
   ! grep -qs '^ *http2 on' "${STATE_DIR-}/live/nginx.conf" || versions+=(2-prior-knowledge)
   for version in "${versions[@]}"; do
     for host in one two three four; do

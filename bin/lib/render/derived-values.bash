@@ -34,9 +34,9 @@ derive_values() {
 # A load balancer says the client's address in a header, or with the PROXY protocol.
 # With that, the headers are the client's: they count for nothing.
 #
-# A header of the PROXY protocol has 4 KiB at most on a port for TLS (NGX_PROXY_PROTOCOL_MAX_HEADER). On the other, nginx
-# reads it into the buffer for the header of a request, which would have 1 KiB: too little for a load balancer that adds
-# much (TLVs of version 2).
+# A header of the PROXY protocol has 4 KiB at most on a port for TLS (nginx: NGX_PROXY_PROTOCOL_MAX_HEADER). On the
+# other, nginx reads it into the buffer for the header of a request, which would have 1 KiB: too little for a load
+# balancer that adds much (TLVs of version 2).
 trust_proxies() {
   local said_by=proxy_protocol room=$'\n  client_header_buffer_size 4k;'
   if [[ $PROXY_PROTOCOL == off ]]; then

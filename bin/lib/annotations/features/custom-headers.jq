@@ -111,7 +111,7 @@ def model:
     | reduce kinds as $kind (.; with_maps($kind))
     | .lines += [""]);
 
-# output: the names of what is hidden for all (proxying.conf.template), as a location hides either all or nothing of that
+# output: the names of what is hidden for all (proxying.conf.template): a location with others has to repeat them
 def hidden_for_all: "Strict-Transport-Security", "Upgrade", "Proxy-Connection";
 
 # input: a location / output: its directives
