@@ -32,14 +32,17 @@ derive_values() {
 
 # A load balancer says the client's address in a header, or with the PROXY protocol.
 # With that, the headers are the client's: they count for nothing.
+#
+# nginx takes no network with seven groups before "::", so what that stands for is written out.
 trust_proxies() {
-  local said_by=proxy_protocol
+  local said_by=proxy_protocol proxies=$TRUSTED_PROXIES
+  while [[ $proxies =~ (([0-9a-fA-F]+:){7}): ]]; do proxies=${proxies/"${BASH_REMATCH[0]}"/"${BASH_REMATCH[1]}0"}; done
   if [[ $PROXY_PROTOCOL == off ]]; then
     said_by=X-Forwarded-For
-    BELIEVED="${TRUSTED_PROXIES//,/ 1; } 1;"
+    BELIEVED="${proxies//,/ 1; } 1;"
     PROXY_HEADERS=$(let_through <<<"$PROXY_HEADERS")
   fi
-  REAL_IP="  set_real_ip_from ${TRUSTED_PROXIES//,/; set_real_ip_from };
+  REAL_IP="  set_real_ip_from ${proxies//,/; set_real_ip_from };
   real_ip_header $said_by;
   real_ip_recursive on;"
 }
