@@ -40,7 +40,8 @@ def masked($bits; $width):
     | . - . % $size ];
 
 # output: what a network looks like, as a regular expression: an IPv4 address, or digits and colons as IPv6 has them,
-# with an IPv4 address perhaps; and perhaps how many bits count. (Numbers with leading zeros are octal to some programs.)
+# with an IPv4 address perhaps; and perhaps how many bits count. (Numbers with leading zeros are octal to some
+# programs.)
 def looks:
   "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])" as $number
   | "\($number)([.]\($number)){3}" as $ipv4
