@@ -82,7 +82,10 @@ def is_whole_ipv6($most):
 # input: any value / output: whether it is an IP address as an EndpointSlice may hold one
 def is_ipv4: # four numbers up to 255
   type == "string" and test("\\A((25[0-5]|2[0-4][0-9]|[01]?[0-9]{1,2})([.]|\\z)){4}(?<![.])\\z");
-def is_ipv6: type == "string" and test("\\A[0-9a-fA-F:]{2,39}\\z") and is_whole_ipv6(6); # nginx takes no seven
+def is_ipv6: # as nginx takes it, which is none with seven groups before "::"; it may end with an IPv4 address
+  type == "string"
+  and (if contains(".") and (split(":")[-1] | is_ipv4) then split(":")[:-1] + ["0", "0"] | join(":") else . end
+       | test("\\A[0-9a-fA-F:]{2,39}\\z") and is_whole_ipv6(6));
 
 # input: text / output: it with "?" for what a terminal might obey
 def printable: [explode[] | if . < 32 or . > 126 then 63 else . end] | implode;

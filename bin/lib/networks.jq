@@ -16,9 +16,19 @@ def from_hex:
 # input: a number / output: its hexadecimal digits
 def to_hex: if . < 16 then "0123456789abcdef"[.:. + 1] else (. / 16 | floor | to_hex) + (. % 16 | to_hex) end;
 
+# input: an IPv6 address / output: it without an IPv4 address at its end: "64:ff9b::192.0.2.1" => "64:ff9b::c000:201"
+def in_hexadecimal:
+  if contains(".") then
+    split(":")
+    | (.[-1] | split(".") | map(tonumber)) as [$a, $b, $c, $d]
+    | .[:-1] + [256 * $a + $b, 256 * $c + $d | to_hex] | join(":")
+  else .
+  end;
+
 # input: an IPv6 address / output: its eight groups as numbers: "::1" => [0, 0, 0, 0, 0, 0, 0, 1]
 def groups:
-  [split("::")[] | [split(":")[] | from_hex]] as [$left, $right]
+  in_hexadecimal
+  | [split("::")[] | [split(":")[] | from_hex]] as [$left, $right]
   | if $right == null then $left
     else $left + [range(8 - ($left + $right | length)) | 0] + $right
     end;
@@ -30,10 +40,12 @@ def masked($bits; $width):
     | . - . % $size ];
 
 # output: what a network looks like, as a regular expression: an IPv4 address, or digits and colons as IPv6 has them,
-# and perhaps how many bits count. (Numbers with leading zeros are octal to some programs.)
+# with an IPv4 address perhaps; and perhaps how many bits count. (Numbers with leading zeros are octal to some
+# programs.)
 def looks:
   "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])" as $number
-  | "(\($number)([.]\($number)){3}(/([12]?[0-9]|3[0-2]))?|[0-9a-fA-F]{0,4}:[0-9a-fA-F:]{1,38}(/(1[01][0-9]|12[0-8]|[1-9]?[0-9]))?)";
+  | "\($number)([.]\($number)){3}" as $ipv4
+  | "(\($ipv4)(/([12]?[0-9]|3[0-2]))?|[0-9a-fA-F]{0,4}:([0-9a-fA-F:]{1,38}|[0-9a-fA-F:]{0,30}(?<=:)\($ipv4))(/(1[01][0-9]|12[0-8]|[1-9]?[0-9]))?)";
 
 # input: text that looks so / output: the network that it names as nginx writes it, without the bits after the prefix:
 # "10.1.2.3/8" => "10.0.0.0/8", "::1" => "0:0:0:0:0:0:0:1/128"; nothing if it names none
@@ -46,7 +58,7 @@ def network:
       | "\($address | split(".") | map(tonumber) | masked($bits; 8) | map(tostring) | join("."))/\($bits)"
     else
       ($bits // "128" | tonumber) as $bits
-      | $address | select(is_whole_ipv6(7)) | groups
+      | $address | in_hexadecimal | select(is_whole_ipv6(7)) | groups
       | select(.[:6] != [0, 0, 0, 0, 0, 65535])
       | "\(masked($bits; 16) | map(to_hex) | join(":"))/\($bits)"
     end;

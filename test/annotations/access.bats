@@ -8,8 +8,9 @@ load words
   ingress let three.example / red allowlist-source-range=0.0.0.0/0,::/0
   ingress denied four.example / red denylist-source-range=0.0.0.0/0,::/0
   ingress own-prefix five.example / red bash-ingress.local/denylist-source-range=0.0.0.0/0,::/0
+  ingress embedded six.example / red denylist-source-range=64:ff9b::192.0.2.0/120,1:2:3:4:5:6:7::/112,::192.0.2.1
   serve
-  assert_equal '200 403 200 403 403' "$(statuses {one,two,three,four,five}.example/)"
+  assert_equal '200 403 200 403 403 200' "$(statuses {one,two,three,four,five,six}.example/)"
   assert_equal red "$(who_answers three.example /)"
 }
 

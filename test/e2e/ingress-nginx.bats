@@ -89,9 +89,9 @@ old() { # 8080|8443 URL [CURL_OPTION...]   asks the controller of "moving"
 @test "while PUBLISH_ADDRESS is the address of ingress-nginx, the status stays as that wrote it; the next address takes its place" {
   wait_for_equal 20 192.0.2.1 addresses old-shop
   assert_equal nginx-ingress-controller "$(writer_of_status old-api)"
-  kubectl -n moving set env deployment/moving PUBLISH_ADDRESS=192.0.2.2
+  kubectl -n moving set env deployment/moving PUBLISH_ADDRESS=192.0.2.2,64:ff9b::192.0.2.2,1:2:3:4:5:6:7::
   kubectl -n moving rollout status deployment/moving --timeout 60s
-  wait_for_equal 30 192.0.2.2 addresses old-api
+  wait_for_equal 30 '192.0.2.2 1:2:3:4:5:6:7:: 64:ff9b::192.0.2.2' addresses old-api
 }
 
 addresses() { # INGRESS

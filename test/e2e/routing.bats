@@ -70,6 +70,26 @@ SLICE
   kubectl -n e2e delete service,endpointslice handmade
 }
 
+# The cluster has IPv4 only. The pod that ends is the only one that could answer over TCP, at the Service's port, by IPv4.
+@test "EndpointSlices made by hand mean what they mean to kube-proxy: which pods end, ports by name and protocol, the Service's address family" {
+  kubectl -n e2e create service clusterip byhand --tcp 80:8080 --dry-run=client -o json |
+    jq 'del(.spec.selector)' | kubectl -n e2e create -f -
+  pod=$(kubectl -n e2e get pods -l app=backend -o jsonpath='{.items[0].status.podIP}')
+  jq -n --arg pod "$pod" 'def slice($name; $type; $port; $protocol; $endpoint): {apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", addressType: $type,
+      metadata: {$name, labels: {"kubernetes.io/service-name": "byhand"}}, ports: [{name: $port, port: 8080, $protocol}], endpoints: [$endpoint]};
+    {apiVersion: "v1", kind: "List", items: [
+      slice("byhand-ends"; "IPv4"; "80-8080"; "TCP"; {addresses: [$pod], conditions: {ready: false, terminating: true}}),
+      slice("byhand-udp"; "IPv4"; "80-8080"; "UDP"; {addresses: ["192.0.2.1"]}),
+      slice("byhand-name"; "IPv4"; "web"; "TCP"; {addresses: ["192.0.2.2"]}),
+      slice("byhand-family"; "IPv6"; "80-8080"; "TCP"; {addresses: ["2001:db8::1"], conditions: {ready: false, terminating: true}})]}' | kubectl -n e2e create -f -
+  create_ingress byhand 'byhand.example/=byhand:80'
+  wait_for 10 always_status 200 byhand.example /
+  kubectl -n e2e delete endpointslice byhand-ends byhand-family
+  wait_for 10 always_status 503 byhand.example /
+  assert_contains "$(ask byhand.example /)" 'no ready endpoint for port 80 (its EndpointSlices have ready endpoints, but no TCP port called 80-8080; they have web)'
+  kubectl -n e2e delete service/byhand endpointslice/byhand-udp endpointslice/byhand-name
+}
+
 @test "a backend that is no Service is answered with 501 and the reason, which is in the log, too" {
   create_ingress resource 'resource.example/=backend:80'
   wait_for 10 always_status 200 resource.example /

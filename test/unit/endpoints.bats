@@ -287,7 +287,16 @@ ROWS
     80 IPv4,IPv6   80      8080: 127.77.0.2; IPv6 8080: ::1                     ::1:8080   EndpointRefused: demo/pods: EndpointSlice demo/pods-0: 127.77.0.2
     # what an IPv4 address within an IPv6 one stands for
     80          80         IPv6 8080: ::ffff:7f4d:2                     503   EndpointRefused: demo/pods: EndpointSlice demo/pods-0: [::ffff:7f4d:2] is not served
+    80          80         IPv6 8080: ::ffff:127.77.0.2                 503   EndpointRefused: demo/pods: EndpointSlice demo/pods-0: [::ffff:127.77.0.2] is not served
 ROWS
+}
+
+@test "networks of ENDPOINT_CIDRS, and addresses, may end with an IPv4 address, or with two colons for one group" {
+  ENDPOINT_CIDRS=64:ff9b::192.0.2.0/120,1:2:3:4:5:6:7::/112 snapshot rules '.endpointSlices.items[0] |= (.addressType = "IPv6"
+    | .endpoints = [("64:ff9b::c000:263", "64:ff9b::192.0.2.7", "64:ff9b::192.0.3.7", "64:ff9b::192.0.2.256", "1:2:3:4:5:6:7:9", "1:2:3:4:5:6:8:9") | {addresses: [.]}])' |
+    jq -c 'select(.slice == "demo/apple-a") | .ready, .refused' >"$dir/found"
+  assert_equal '["[64:ff9b::c000:263]","[64:ff9b::192.0.2.7]","[1:2:3:4:5:6:7:9]"]
+"EndpointSlice demo/apple-a: [64:ff9b::192.0.3.7] and 1 more addresses are not served: not in ENDPOINT_CIDRS"' "$(<"$dir/found")"
 }
 
 @test "with ENDPOINT_CIDRS, an address outside is no problem where no Ingress asks for its Service, as that of the API server" {

@@ -169,11 +169,11 @@ status_behind_header() { # BYTES
   PROXY_PROTOCOL=on run "$bin/settings"
   assert_equal 2 "$status"
   assert_contains "$output" 'PROXY_PROTOCOL=on needs TRUSTED_PROXIES'
-  for wrong in 10.0.0.0/33 256.0.0.1 10.0.0 lb.example '10.0.0.1, 10.0.0.2' '10.0.0.1;' ::/129 ::g '10.0.0.1,' ','; do
+  for wrong in 10.0.0.0/33 256.0.0.1 10.0.0 lb.example '10.0.0.1, 10.0.0.2' '10.0.0.1;' ::/129 ::g '10.0.0.1,' ',' 1:2:3:4:5:6:7:8:9 1:2:3:4::5:6:7:8 1::2::3/64 ::192.0.2.256 ::192.0.2.0/129; do
     TRUSTED_PROXIES=$wrong run "$bin/settings"
     assert_equal 2 "$status" || { echo "$wrong" && false; }
   done
-  for right in 10.0.0.0/8 0.0.0.0/0,::/0 10.1.2.3 fd00::/8,::1 2001:db8:1:2:3:4:5:6/128; do
+  for right in 10.0.0.0/8 0.0.0.0/0,::/0 10.1.2.3 fd00::/8,::1 2001:db8:1:2:3:4:5:6/128 64:ff9b::192.0.2.0/120,1:2:3:4:5:6:7::/112,1:2:3:4:5:6:7::,1::8/64; do
     TRUSTED_PROXIES=$right run "$bin/settings"
     assert_equal 0 "$status" || { echo "$right" && false; }
     TRUSTED_PROXIES=$right serve_apple

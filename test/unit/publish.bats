@@ -139,6 +139,33 @@ ours() {
     assert_json . '{"loadBalancer":{"ingress":[{"hostname":"www.example.com"},{"ip":"192.0.2.1"},{"ip":"2001:db8::1"}]}}'
 }
 
+# Each is an address in the form that somebody may write (RFC 4291, section 2.2); the API server refuses it as a hostname.
+addresses=(:: ::1 2001:DB8::1 1:2:3:4:5:6:7:8 1:2:3:4:5:6:7:: ::2:3:4:5:6:7:8 1:2:3::5:6:7:8 64:ff9b::192.0.2.1 ::192.0.2.1 ::ffff:192.0.2.1
+  1:2:3:4:5:6:192.0.2.1 1:2:3:4:5::192.0.2.1 fe80::a0:b0 192.0.2.1)
+
+@test "an IPv6 address is shown as an address in whatever form, and not as a name" {
+  live_is rules
+  PUBLISH_ADDRESS=lb.example,$(IFS=, && echo "${addresses[*]}") publish
+  assert_equal 0 "$status"
+  jq -c '.items[0].status.loadBalancer.ingress | [([.[].ip | values] | sort), [.[].hostname | values]]' "$API/written/replace" |
+    assert_json . "$(printf '%s\n' "${addresses[@]}" | jq -R . | jq -s -c '[sort, ["lb.example"]]')"
+}
+
+@test "an IPv6 address of a node or a Service is shown as an address in whatever form" {
+  ips() { jq -r '[.items[0].status.loadBalancer.ingress[] | .ip // "name"] | join(" ")' "$API/written/replace"; }
+  pods_are '.items[0].status.hostIP = "1:2:3:4:5:6:7::" | .items[1].status.hostIP = "64:ff9b::192.0.2.1"'
+  live_is rules
+  publish
+  assert_equal '1:2:3:4:5:6:7:: 64:ff9b::192.0.2.1' "$(ips)"
+  export PUBLISH_SERVICE=bash-ingress/bash-ingress
+  service_is '{spec: {type: "LoadBalancer", externalIPs: ["::192.0.2.1"]}, status: {loadBalancer: {ingress: [{ip: "1:2:3:4:5:6:7::"}]}}}'
+  publish
+  assert_equal '1:2:3:4:5:6:7:: ::192.0.2.1' "$(ips)"
+  service_is '{spec: {type: "ClusterIP", clusterIPs: ["64:ff9b::192.0.2.1"]}}'
+  publish
+  assert_equal '64:ff9b::192.0.2.1' "$(ips)"
+}
+
 service_is() { # SERVICE   adds it to the fixture
   live_is rules ".services.items += [{metadata: {namespace: \"bash-ingress\", name: \"bash-ingress\"}} + $1]"
 }

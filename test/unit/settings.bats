@@ -31,6 +31,8 @@ setup() { common_setup; }
 @test "a pause of nothing, a port of 70000 and a line end in a path are not possible" {
   for wrong in POLL_SECONDS=0 POLL_SECONDS=0.0 HTTP_PORT=70000 HTTP_PORT=0 STATE_DIR=$'/tmp/a\nb' STATE_DIR=relative PROXY_PROTOCOL=yes \
     LIMITS=namespace_hosts LIMITS=namespace_host=5 LIMITS='ingress_paths=5,ingress_hosts=5' HOST_OWNERSHIP=none \
+    PUBLISH_ADDRESS=1:2 PUBLISH_ADDRESS=1:2:3:4:5:6:7:8:9 PUBLISH_ADDRESS=1::2::3 PUBLISH_ADDRESS=[::1] PUBLISH_ADDRESS=fe80::1%eth0 \
+    PUBLISH_ADDRESS=::192.0.2.256 PUBLISH_ADDRESS=1:2:3:4:5:6:7:192.0.2.1 PUBLISH_ADDRESS=192.0.2.1:80 PUBLISH_ADDRESS=lb.example. PUBLISH_ADDRESS=a..b PUBLISH_ADDRESS='::1,' \
     DEFAULT_ANNOTATIONS=limit-rps ALLOWED_RESPONSE_HEADERS='X-A, X-B' PROXY_SET_HEADERS=X-A PROXY_SET_HEADERS='X-A: "' PROXY_SET_HEADERS=$'X-A: 1\nhost: b' PROXY_SET_HEADERS='Authorization: a' PROXY_SET_HEADERS='x-service-port: 1'; do
     run env "$wrong" "$bin/settings"
     assert_equal 2 "$status" || { echo "$wrong" && false; }

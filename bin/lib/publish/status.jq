@@ -26,7 +26,9 @@ include "allow";
 # --- the addresses of this controller: {points: [an entry of an Ingress's status, ...]}, or {wait: why there is none}
 
 # input: an address or a name / output: "1.2.3.4" => {"ip": "1.2.3.4"}
-def point: if is_ipv4 or is_ipv6 then {ip: .} else {hostname: .} end;
+#
+# No name has a colon; and an IPv6 address here may have any form, also one that nginx does not take (is_ipv6).
+def point: if is_ipv4 or contains(":") then {ip: .} else {hostname: .} end;
 
 # input: a Service, or null if there is none
 def service_points:

@@ -37,15 +37,17 @@ derive_values() {
 # A header of the PROXY protocol has 4 KiB at most on a port for TLS (nginx: NGX_PROXY_PROTOCOL_MAX_HEADER). On the
 # other, nginx reads it into the buffer for the header of a request, which would have 1 KiB: too little for a load
 # balancer that adds much (TLVs of version 2).
+# nginx takes no network with seven groups before "::", so what that stands for is written out.
 trust_proxies() {
-  local said_by=proxy_protocol room=$'\n  client_header_buffer_size 4k;'
+  local said_by=proxy_protocol room=$'\n  client_header_buffer_size 4k;' proxies=$TRUSTED_PROXIES
+  while [[ $proxies =~ (([0-9a-fA-F]+:){7}): ]]; do proxies=${proxies/"${BASH_REMATCH[0]}"/"${BASH_REMATCH[1]}0"}; done
   if [[ $PROXY_PROTOCOL == off ]]; then
     room=''
     said_by=X-Forwarded-For
-    BELIEVED="${TRUSTED_PROXIES//,/ 1; } 1;"
+    BELIEVED="${proxies//,/ 1; } 1;"
     PROXY_HEADERS=$(let_through <<<"$PROXY_HEADERS")
   fi
-  REAL_IP="  set_real_ip_from ${TRUSTED_PROXIES//,/; set_real_ip_from };
+  REAL_IP="  set_real_ip_from ${proxies//,/; set_real_ip_from };
   real_ip_header $said_by;
   real_ip_recursive on;$room"
 }
