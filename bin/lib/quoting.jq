@@ -25,11 +25,17 @@ def variables: {
   "$scheme": "client_scheme", "$pass_access_scheme": "client_scheme",
   "$request_method": "request_method", "$remote_addr": "remote_addr",
   "$request_uri": "request_uri", "$escaped_request_uri": "escaped_request_uri",
-  "$is_args": "is_args", "$args": "args"
+  "$is_args": "is_args", "$args": "args", "$query_string": "args"
 };
 
-# input: text / output: a quoted nginx string in which these variables count; any other "$" is "?"
-def in_quotes_with_variables:
+# input: text / output: the same for a quoted nginx string, in which these variables count, also as ${host}; any other
+#         "$" is "?"
+def with_variables:
   variables as $variables
-  | [match("\\$[a-z_]*|[^$]+"; "g").string | if $variables[.] then "${\($variables[.])}" else harmless end]
-  | "\"\(add // "")\"";
+  | [ match("\\$(?:\\{[a-z_]+\\}|[a-z_]*)|[^$]+"; "g").string
+      | $variables[if startswith("$") then gsub("[{}]"; "") else . end] as $name
+      | if $name then "${\($name)}" else harmless end ]
+  | add // "";
+
+# input: text / output: a quoted nginx string with these variables
+def in_quotes_with_variables: "\"\(with_variables)\"";

@@ -215,19 +215,27 @@ add_path() { # NAME PATH [SERVICE PORT]
   for id in {15..19}; do assert_equal red "$(who_answers "yes-$id.example" / -H "A: $worst" --max-time 1)"; done
 }
 
-@test "no value of these annotations becomes a directive: it is a problem, and the main Ingress serves" {
+@test "no value of these annotations becomes a directive: it is a problem, and the main Ingress serves, which the canary never takes for one" {
   local bad=$'x"; } location /x { return 200 hacked; } #\n$uri{'
   for name in canary-by-header canary-by-header-value canary-by-header-pattern canary-by-cookie canary-weight canary-weight-total affinity-canary-behavior; do
     ingress "main-$name" "$name.example" / red
     ingress "$name" "$name.example" / blue canary=true "$name=$bad"
   done
-  ingress canary canary.example / red "canary=$bad"
+  ingress canary canary.example / blue "canary=$bad" canary-weight=100
+  ingress main-canary canary.example / red
+  ingress total total.example / red
+  ingress part total.example / blue canary=true canary-weight=100 canary-weight-total=many
   serve
+  problems=$(problems)
   for name in canary canary-by-header canary-by-header-value canary-by-header-pattern canary-by-cookie canary-weight canary-weight-total affinity-canary-behavior; do
     assert_equal red "$(who_answers "$name.example" /)"
-    assert_contains "$(problems)" "AnnotationRefused: e2e/$name: "
+    case $name in
+      canary-weight | affinity-canary-behavior) assert_contains "$problems" "AnnotationRefused: e2e/$name: " ;;
+      *) assert_contains "$problems" "ProtectionNotAvailable: e2e/$name: closed, because it is not clear where its requests are to go: $name is " ;;
+    esac
     assert_equal red "$(who_answers "$name.example" /x)"
   done
+  assert_equal red=20 "$(tally 20 total.example /)"
 }
 
 @test "affinity-canary-behavior: a client stays where its session began; with legacy, the rules count for each request" {

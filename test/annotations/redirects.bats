@@ -57,12 +57,45 @@ moved() { # HOST PATH [CURL_OPTION...]
   assert_contains "$(problems)" 'ServiceNotFound: e2e/permanent'
 }
 
-@test "app-root redirects / and nothing else" {
+@test "app-root redirects / and nothing else, and with a wrong value closes / and nothing else" {
   ingress root one.example / red app-root=/foo
   ingress wrong two.example / red app-root=foo
+  ingress wrong-below three.example /foo red app-root=http://a.example/
+  ingress rest three.example / blue
+  ingress wrong-nobody four.example / absent app-root=foo
+  ingress empty five.example / red app-root=
   serve
   assert_equal '302 http://one.example/foo' "$(moved one.example /)"
-  assert_equal 'red red' "$(who_answers one.example /foo) $(who_answers two.example /)"
+  assert_equal 'red red red blue red' "$(who_answers one.example /foo) $(who_answers two.example /foo) $(who_answers three.example /foo) $(who_answers three.example /x) $(who_answers five.example /)"
+  assert_equal '503 503 503' "$(statuses {two,three,four}.example/)"
+  assert_equal 4 "$(problems | grep -c '^AnnotationRefused: .*app-root is')"
+}
+
+# bats test_tags=cluster
+@test "permanent-redirect and temporal-redirect may have variables that make no other host and no header of what clients say" {
+  ingress uri one.example / red 'permanent-redirect=https://new.test$request_uri'
+  ingress host '*.two.example' / red 'permanent-redirect=https://www.$host$request_uri' permanent-redirect-code=308
+  ingress scheme three.example / red 'temporal-redirect=$scheme://${host}:8443/in?from=$request_uri'
+  ingress args four.example / red 'temporal-redirect=https://new.test/in$is_args$args'
+  ingress path five.example / red 'temporal-redirect=/in$request_uri' relative-redirects=true
+  ingress query six.example / absent 'permanent-redirect=https://new.test/?$query_string&by=$request_method'
+  ingress below ten.example / red 'permanent-redirect=https://$host.new.test/'
+  local number=0 value
+  for value in 'https://new.test$uri' 'https://new.test$document_uri' 'https://new.test$args' 'https://$request_uri' '$request_uri' '/$request_uri' '//$host' 'https://new.test$http_host' \
+    'https://new.test/$arg_a' 'https://new.test/$cookie_a' 'https://new.test/$request_uris' 'https://new.test/$1' '$http_x://new.test' 'https://new.test:$request_uri'; do
+    number=$((number + 1))
+    ingress "no-$number" "no-$number.example" / red "permanent-redirect=$value"
+  done
+  serve
+  assert_equal '301 https://new.test/a%20b?c=%0d%0aX:y 301 https://new.test//evil.test/' "$({ moved one.example '/a%20b?c=%0d%0aX:y' && moved one.example //evil.test/; } | xargs)"
+  assert_equal '308 https://www.a.two.example/x?y 301 https://ten.example.new.test/ 302 http://three.example:8443/in?from=/x?y' "$({ moved a.two.example:80 '/x?y' && moved ten.example / && moved three.example '/x?y'; } | xargs)"
+  assert_equal '302 https://new.test/in?a=b 302 https://new.test/in 302 /in//evil.test 301 https://new.test/?a&by=GET' \
+    "$({ moved four.example '/?a=b' && moved four.example / && moved five.example //evil.test && moved six.example '/?a'; } | xargs)"
+  assert_equal '' "$(header X-Evil one.example '/%0d%0aX-Evil:%20yes?%0d%0aX-Evil:%20yes')"
+  while ((number > 0)); do
+    assert_equal "$number: 503" "$number: $(status "no-$number.example" /)"
+    number=$((number - 1))
+  done
 }
 
 @test "app-root redirects / of each of its hosts, also where its Ingress has only other paths, unless / is another namespace's, or exactly / another's" {
@@ -80,6 +113,71 @@ moved() { # HOST PATH [CURL_OPTION...]
   assert_equal 'red 404 red 404' "$(who_answers one.example /foo) $(who_answers one.example /fo) $(who_answers two.example /bar/x) $(who_answers two.example /x)"
   assert_equal '302 http://three.example/foo' "$(moved three.example /)"
   assert_equal 'blue other/red blue' "$(who_answers three.example /x) $(who_answers four.example /) $(who_answers five.example /)"
+}
+
+# Makes the rule of an Ingress of the test one with a host and no paths, and changes more of its spec.
+pathless() { # NAME [EDIT]
+  local file
+  file=$(echo "$BATS_TEST_TMPDIR/objects"/*-"e2e-$1.json")
+  jq -c ".spec.rules |= map(del(.http)) | .spec |= (${2:-.})" "$file" >"$file.new"
+  mv "$file.new" "$file"
+}
+
+# bats test_tags=cluster
+@test "a redirect counts for a host without paths and default backend, and for one with paths only where these are" {
+  ingress permanent one.example / red permanent-redirect=https://new.test/ permanent-redirect-code=308 server-alias=alias.one.example
+  pathless permanent
+  ingress temporal two.example / red 'temporal-redirect=https://new.test$request_uri' temporal-redirect-code=307
+  pathless temporal '.rules[0].http = {paths: []}' # which the API server does not let in, but who knows
+  ingress rewrite three.example / red 'rewrite-target=https://new.test/in/$1'
+  pathless rewrite
+  TLS=some ingress https four.example / red ssl-redirect=true
+  pathless https
+  ingress force five.example / red force-ssl-redirect=true
+  pathless force
+  ingress www six.example / red from-to-www-redirect=true permanent-redirect=https://new.test/
+  pathless www
+  ingress root seven.example / red app-root=/app
+  pathless root
+  ingress exact eight.example Exact:/only red permanent-redirect=https://new.test/
+  ingress refused nine.example '/bad%20path' red permanent-redirect=https://new.test/
+  ingress wrong ten.example / red permanent-redirect=ftp://new.test/
+  pathless wrong
+  ingress backend eleven.example / red 'rewrite-target=https://new.test/$1'
+  pathless backend '.defaultBackend = {service: {name: "red", port: {number: 80}}}'
+  ingress beside one.example /app blue
+  ingress late one.example / auth
+  pathless late '.defaultBackend = {service: {name: "auth", port: {number: 80}}}'
+  TLS=some ingress https-beside twelve.example / red ssl-redirect=true
+  pathless https-beside
+  ingress answers twelve.example / auth
+  pathless answers '.defaultBackend = {service: {name: "auth", port: {number: 80}}}'
+  ingress login thirteen.example / red permanent-redirect=https://new.test/ allowlist-source-range=192.0.2.1
+  pathless login
+  serve
+  assert_equal '308 https://new.test/ 308 https://new.test/ blue' "$({ moved one.example /x && moved alias.one.example / && who_answers one.example /app/x; } | xargs)"
+  assert_equal '307 https://new.test/x?y 302 https://new.test/in/' "$({ moved two.example '/x?y' && moved three.example /x; } | xargs)"
+  assert_equal '308 https://four.example/x 308 https://five.example/x' "$({ moved four.example /x && moved five.example /x; } | xargs)"
+  assert_equal '404 404' "$(statuses_tls {four,five}.example/x)"
+  assert_equal '308 http://six.example:80/x 301 https://new.test/' "$({ moved www.six.example /x && moved six.example /x; } | xargs)"
+  assert_equal '302 http://seven.example/app 404' "$({ moved seven.example / && status seven.example /x; } | xargs)"
+  assert_equal '301 https://new.test/ 404 404 503' "$({ moved eight.example /only && statuses {eight,nine,ten}.example/x; } | xargs)"
+  assert_equal '302 https://new.test/ auth 404' "$({ moved eleven.example /x && who_answers twelve.example /x && status thirteen.example /; } | xargs)"
+  problems=$(problems | grep -v 'Secret e2e/some does not exist' | sort)
+  assert_equal 5 "$(wc -l <<<"$problems")"
+  assert_contains "$problems" 'NoBackend: e2e/login: nothing is served for host thirteen.example: it has no path and no default backend'
+  assert_contains "$problems" 'PathTaken: e2e/late: the default of host one.example is already taken by Ingress e2e/permanent'
+  assert_contains "$problems" 'ProtectionNotAvailable: e2e/wrong: closed, because it is not clear where its requests are to go'
+  assert_contains "$problems" 'PathRefused: e2e/refused'
+}
+
+# bats test_tags=cluster
+@test "an Ingress with a default backend and hosts in spec.tls only is redirected, as one without any host" {
+  TLS=some ingress tls one.example / red permanent-redirect=https://new.test/
+  pathless tls 'del(.rules) | .defaultBackend = {service: {name: "red", port: {number: 80}}}'
+  serve
+  assert_equal '301 https://new.test/' "$(moved one.example /x)"
+  assert_equal 301 "$(status_tls one.example /x)"
 }
 
 # bats test_tags=cluster

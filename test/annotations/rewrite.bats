@@ -54,6 +54,32 @@ load words
 }
 
 # bats test_tags=cluster
+@test "rewrite-target with a URL redirects there with 302 and what the groups matched, and makes no host and no header of that" {
+  moved() { ask "$@" -o /dev/null -w '%{http_code} %header{location}\n'; }
+  ingress groups one.example '/old/(.*)' red 'rewrite-target=https://new.test/$1'
+  ingress regex two.example '/old(/|$)(.*)' red 'rewrite-target=https://new.test:8443/in/$2?from=$1' use-regex=true
+  ingress fixed three.example /old red rewrite-target=http://new.test
+  ingress exact four.example Exact:/old red rewrite-target=https://new.test/only
+  ingress beside five.example '/old(.*)' red 'rewrite-target=https://new.test$1'
+  ingress path six.example '/a(.*)' red 'rewrite-target=$1'
+  ingress nobody seven.example '/old/(.*)' absent 'rewrite-target=https://new.test/$1'
+  ingress both eight.example '/old/(.*)' red 'rewrite-target=https://new.test/$1' permanent-redirect=https://first.test
+  ingress shut nine.example '/old/(.*)' red 'rewrite-target=https://new.test/$1' denylist-source-range=0.0.0.0/0,::/0
+  serve
+  assert_equal '302 https://new.test/a/b 302 https://new.test/a?b=c 302 https://new.test/' "$({ moved one.example /old/a/b && moved one.example '/OLD/a?b=c' && moved one.example /old/; } | xargs)"
+  assert_equal '302 https://new.test:8443/in/x?from=/ 404' "$({ moved two.example /old/x && status two.example /older; } | xargs)"
+  assert_equal '302 http://new.test 302 https://new.test/only 404' "$({ moved three.example /old/x && moved four.example /old && status four.example /old/x; } | xargs)"
+  assert_equal '302 https://new.test/a 302 https://new.test/.evil.test 302 https://new.test/@evil.test 302 https://new.test/:1@evil.test?a=b 302 https://new.test/evil.test 302 https://new.test/' \
+    "$({ for path in /a .evil.test @evil.test ':1@evil.test?a=b' //evil.test ''; do moved five.example "/old$path"; done; } | xargs)"
+  assert_equal '200 /https:/evil.test/' "$({ status six.example /ahttps://evil.test/ && pod_gets .uri six.example /ahttps://evil.test/; } | xargs)"
+  assert_equal '302 https://new.test/x 301 https://first.test 403' "$({ moved seven.example /old/x && moved eight.example /old/x && status nine.example /old/x; } | xargs)"
+  for path in one.example/old/ five.example/old; do
+    assert_equal '' "$(header X-Evil "${path%%/*}" "/${path#*/}x%0d%0aX-Evil:%20yes%3fa%23b")"
+    assert_contains "$(moved "${path%%/*}" "/${path#*/}x%0d%0aX-Evil:%20yes")" '302 https://new.test/x%0D%0AX-Evil:%20yes'
+  done
+}
+
+# bats test_tags=cluster
 @test "in a host with expressions the longest path comes first; those of other Ingresses are what they were" {
   ingress foo one.example /foo red
   ingress more one.example '/foo.+' blue use-regex=true rewrite-target=/new/backend
@@ -136,14 +162,16 @@ load words
 EXPRESSIONS
   ingress target two.example '/x/(.*)' red 'rewrite-target=/$1"; return 200 "pwned'
   ingress variable two.example '/y/(.*)' red 'rewrite-target=/$host'
-  ingress scheme two.example '/z/(.*)' red 'rewrite-target=http://evil.example/$1'
+  ingress scheme two.example '/z/(.*)' red 'rewrite-target=ftp://evil.example/$1'
+  ingress rest two.example / blue
   ingress ranges three.example '/[a-z-9\d.-][+--][A-z_-][^\w-]' red use-regex=true
   ingress good one.example '/good(/|$)(.*)' blue 'rewrite-target=/$2'
   serve
   assert_equal 24 "$(problems | grep -c '^PathRefused: e2e/wrong-')"
   assert_contains "$(problems)" 'PathRefused: e2e/wrong-5: the path "/(?=a)b" has (? in it, which is only let in as (?:'
   assert_contains "$(problems)" 'PathRefused: e2e/wrong-1: the path "/(a+)+$" repeats a group, which could take very long: only ? may follow a group'
-  assert_equal 3 "$(problems | grep -c '^AnnotationRefused: e2e/.*rewrite-target')"
+  assert_equal 3 "$(problems | grep -c '^ProtectionNotAvailable: e2e/.*closed, because it is not clear where its requests are to go: rewrite-target is')"
+  assert_equal '503 503 503 200' "$(statuses two.example/{x/a,y/a,z/a,other})" # not the next shorter path, either
   assert_equal '/tea' "$(pod_gets .uri one.example /good/tea)"
 }
 

@@ -9,8 +9,8 @@ setup() {
 teardown() { common_teardown; }
 
 # Rows: NAME=VALUE; NAME=VALUE, ANSWER, and what the problem says, if there is one.
-assert_annotations() {
-  local number annotations answer problem url actual
+assert_annotations() { # [WHY]
+  local why=${1:-its protection is not available here} number annotations answer problem url actual
   rows | awk -F '\t' -v OFS='\t' '{ print NR, $0 }' >"$dir/rows"
   snapshot_of annotations --rawfile rows "$dir/rows" | serve_snapshot
   cut -f 1 "$dir/rows" | urls_of_rows >"$dir/urls"
@@ -20,7 +20,7 @@ assert_annotations() {
     while IFS=$'\t' read -r url actual; do
       assert_row "$answer" "$actual" "$annotations" "$url"
     done < <(grep "//row-${number}[.]" "$dir/actual")
-    [[ $answer != 503 ]] || assert_contains "$(ask "row-$number.example" /prefix)" '503 Service Temporarily Unavailable: closed, because its protection is not available here (its Events say why): path '
+    [[ $answer != 503 ]] || assert_contains "$(ask "row-$number.example" /prefix)" "503 Service Temporarily Unavailable: closed, because $why (its Events say why): path "
     [[ -n $problem || $answer == 200 || $answer == 403 ]] || problem=ProtectionNotAvailable
     if [[ -n $problem ]]; then assert_contains "$(row_problems "$number")" "$problem"; else assert_equal '' "$(row_problems "$number")"; fi
   done <"$dir/rows"
@@ -111,6 +111,29 @@ ROWS
     my-snippet=deny all;                       503
     allow-from-anywhere=                       503
     made-up=yes                                200   AnnotationNotSupported
+ROWS
+}
+
+@test "an annotation that says where requests go closes its paths if its value is not let in; an empty one is a problem only" {
+  assert_annotations 'it is not clear where its requests are to go' <<'ROWS'
+    permanent-redirect=ftp://a.example         503
+    permanent-redirect=https://a.example$uri   503
+    permanent-redirect=                        200   AnnotationRefused
+    temporal-redirect=//$host                  503
+    rewrite-target=ftp://a.example/$1          503
+    rewrite-target=https://$host/              503
+    rewrite-target=https://a.example:$1        503
+    rewrite-target=x/$1                        503
+    rewrite-target=                            200   AnnotationRefused
+    use-regex=yes                              503
+    use-regex=                                 200   AnnotationRefused
+    upstream-vhost=$http_x                     503
+    upstream-vhost=                            200   AnnotationRefused
+    permanent-redirect-code=200                200   AnnotationRefused
+    mirror-target=elsewhere                    200   AnnotationRefused
+    default-backend=-                          200   AnnotationRefused
+    service-upstream=yes                       200   AnnotationRefused
+    from-to-www-redirect=yes                   200   AnnotationRefused
 ROWS
 }
 

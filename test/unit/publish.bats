@@ -471,6 +471,24 @@ routed() {
   wrote_no create
 }
 
+# tables/unserved.jq has an Ingress for each way of not being served, and some that are served.
+@test "what is not served, or not all of it, never comes with Routed, whatever the reason; what is served does" {
+  export PUBLISH_ADDRESS=192.0.2.1
+  live_is rules "$(<"$BATS_TEST_DIRNAME/tables/unserved.jq")"
+  publish
+  jq -r '.ingresses.items[].metadata.name' "$dir/lists" | sort >"$dir/names"
+  (($(wc -l <"$dir/names") > 50))
+  diff <(grep '^served-' "$dir/names") <(routed | sed 's/^Normal //; s/: .*//' | sort)
+  diff <(grep '^unserved-' "$dir/names") <(jq -r '.items[] | select(.reason != "Routed").involvedObject.name' "$API/written/create" | sort -u)
+  local nothing
+  for nothing in '{rules: [{}]}' '{rules: [{http: {paths: []}}]}' '{tls: [{hosts: ["a.example"]}]}'; do # the last two are none for the API server
+    rm -rf "$STATE_DIR/scratch/publish"
+    live_is rules ".ingresses.items |= [.[0] | .spec = {ingressClassName: \"bash\"} + $nothing]"
+    publish
+    assert_equal 'NoBackend: nothing is served for host *: it has no path and no default backend, so all its requests get a 404' "$(event '| "\(.reason): \(.message)"')"
+  done
+}
+
 @test "an Ingress that is routed before there is an address has its Event when it gets one; one whose status is denied has none" {
   export PUBLISH_SERVICE=bash-ingress/bash-ingress
   one='.ingresses.items |= .[:1] | .services.items += [{metadata: {namespace: "bash-ingress", name: "bash-ingress"}, spec: {type: "LoadBalancer"}'

@@ -11,10 +11,11 @@
 #   type       what its value may be (`typed` below); without a type it is not supported
 #   pattern, possible       of a text: a regular expression for it, and what it lets in as a reader would say it
 #   min, max                of a number or size; a list may be empty if its min is 0
-#   wrong      what counts instead of a wrong value, which is a problem all the same
+#   wrong      what counts instead of a wrong value (with if_wrong: not of an empty one), a problem all the same
 #   part       of a list: the elements that are right count, even if others are wrong, which is a problem all the same
 #   closes     of a convenience: the values that close the Ingress, as a regular expression
-#   if_wrong   of a convenience: `close`, as a pod would get requests that are not meant for it
+#   if_wrong   of a convenience that says where requests go: what is closed, as a pod would get requests that are not
+#              meant for it: `close`, the Ingress; or `close /`, that path, which the feature knows by the row's `wrong`
 #   alias      another row: two names for one thing
 #   directive, grpc, unit   the directive of nginx that it is, that for gRPC, and what follows the value (directives.jq)
 #   words, if               each word of the text is an argument of the directive; the only value that is written
@@ -147,7 +148,10 @@ def understood:
       | [.value | strings | typed($row)] as $typed
       | if $typed == [] then
           .wrong = "\($name) is \(.value | quoted); allowed: \($row | possible)"
-          | (if $row.part then [.value | strings | right_part($row)] else [$row.wrong | values] end) as $instead
+          | (if $row.part then [.value | strings | right_part($row)]
+             elif $row.if_wrong and .value == "" then []
+             else [$row.wrong | values]
+             end) as $instead
           | if $instead != [] then .set = {(.key): $instead[0]} else . end
         else .set = {(.key): $typed[0]}
         end
@@ -203,16 +207,31 @@ def with_defaults($defaults):
     | map(if .wrong and (.key | IN($counting[].key)) then del(.set) else . end) + $counting
   end;
 
+# input: [what is wrong and closes the Ingress] / output: why, as the beginning of a sentence
+def why_closed:
+  if . == [] then "ANNOTATION_POLICY is strict"
+  elif any(.[]; asks_for_protection) then "its protection is not available here"
+  else "it is not clear where its requests are to go"
+  end;
+
+# input: {name, value, row, key} / output: whether it asks for a redirect of all requests, perhaps in a wrong way
+def moves_all:
+  .value != ""
+  and if .key == "rewrite-target" then .wrong or (.set[.key] | startswith("http"))
+      else .key | IN("permanent-redirect", "temporal-redirect")
+      end;
+
 # input: an Ingress / output: what its annotations ask for, and $defaults; or {} if there are none:
 # {set: {name: value}, uses: [the features that this needs], protections: [name],
-#  closed: why it must not be served, problems: [{reason, message}]}
+#  closed: why it must not be served, moves: whether it redirects all, or means to, problems: [{reason, message}]}
 def asked($policy; $defaults):
   written | map(understood) | with_defaults($defaults)
   | if . == [] then {}
     else
       sort_by(.key) as $all # sorted, so that the same set is the same text
       | ([$all[] | select(.wrong)] + [$all | map(select(.set)) | contradictions, lacking]) as $wrong
-      | ([$wrong[] | select(must_close).wrong] | unique) as $obstacles
+      | [$wrong[] | select(must_close)] as $closing
+      | ([$closing[].wrong] | unique) as $obstacles
       | [ ( $wrong[]
             | select(must_close | not)
             | {reason: "AnnotationRefused", message: "the annotation \(.wrong)"} ),
@@ -222,7 +241,7 @@ def asked($policy; $defaults):
                message: "these annotations have no effect here: \(.[:10] | join(", "))\(if length > 10 then " and others" else "" end)"} ) ] as $problems
       | (if $policy == "strict" then [$problems[].message] else [] end) as $strict
       | ($obstacles + $strict | if . == [] then null
-         else "closed, because \(if $obstacles == [] then "ANNOTATION_POLICY is strict" else "its protection is not available here" end): \(.[:5] | join("; "))\(if length > 5 then "; and more" else "" end)"
+         else "closed, because \($closing | why_closed): \(.[:5] | join("; "))\(if length > 5 then "; and more" else "" end)"
          end) as $closed
       | [$all[] | select(.set and (.row.where or ($closed | not)))] as $counting
       | {
@@ -234,6 +253,7 @@ def asked($policy; $defaults):
           protections: ([$all[] | select(asks_for_protection).name] | unique
             | sort_by(startswith("auth-tls-") | not)[:10]),
           $closed,
+          moves: any($all[]; moves_all),
           problems: (if $closed then [{reason: "ProtectionNotAvailable", message: $closed}] else [] end + $problems)
         }
     end;

@@ -18,6 +18,17 @@ def speaks_grpc: .protocol // "" | startswith("GRPC");
 # input: a claim or location / output: the word with which nginx's directives for its pods begin
 def kind: if speaks_grpc then "grpc" else "proxy" end;
 
+# input: {annotation: value} / output: whether all requests are redirected
+def moves_all:
+  .["permanent-redirect"] or .["temporal-redirect"] or (.["rewrite-target"] // "" | startswith("http"));
+
+# input: a location / output: whether its clients are redirected although no pod serves it (redirects.jq)
+#
+# Where they need a certificate, only if nothing is asked of them but that (client-certificates.jq).
+def moves_alone:
+  .moves
+  and (.bare or .client == null and (.reason | IN("NoReadyEndpoints", "ServiceNotFound", "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed")));
+
 # input:  [answered claim, the oldest Ingress first]; $names has for each element of options the names that it asks for
 # output: {"namespace": {name: true, ...}}: the first $most different ones of each
 def first_names($names; $most):

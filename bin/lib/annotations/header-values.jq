@@ -11,7 +11,7 @@ def is_of_other_proxies: IN("x-forwarded-method", "x-forwarded-uri");
 
 # output: the variables that a header for the authentication service may have; the encoded path is not always there, and
 #         the query would be that of the question
-def question_variables: variables | del(.["$escaped_request_uri", "$is_args", "$args"]);
+def question_variables: variables | del(.["$escaped_request_uri", "$is_args", "$args", "$query_string"]);
 
 # input: the value of a header / output: the parts of it: a variable, another "$", a quote or backslash, or text
 def parts: match("\\$(?:\\{[a-z_]+\\}|[a-z_]*)|[\"\\\\]|[^$\"\\\\]+"; "g").string;

@@ -7,6 +7,7 @@
 #             with weighed: {steps, head}, what it costs, and pathType RegularExpression (expressions.jq)
 #             {host, path, pathType: "Refused"}, which nobody serves: a path, perhaps of many, that is refused and that
 #             the Ingress protects (shut.jq)
+#             bare: true, if it is a Default without a backend, of a host without paths, but with a redirect
 include "annotations"; # asked, defaults, protects, sharing
 include "annotations/expressions"; # expression
 include "limits"; # limits
@@ -75,15 +76,30 @@ def as_expressions($ingress):
           end) )
   | .[];
 
+# input:  an Ingress
+# output: {host: true, ...} of the hosts of which all requests go to the default backend, as no rule has paths for them
+#
+# (Where there is too much of it, paths may have been left out.)
+def hosts_without_paths:
+  if .excess then {}
+  else
+    [.spec.rules[]? | {host: (.host // ""), has_paths: ((.http.paths // []) != [])}]
+    | group_by(.host) | map(select(any(.[]; .has_paths) | not) | {(.[0].host): true}) | add // {}
+  end;
+
 # input: a claim, or problem / output: the same, as it is answered; $redirect is what `redirect` says
 def answered_as_asked($redirect; $closed):
-  if .problem or (.service or .status | not) then .
+  if .problem or (.service or .status or .bare | not) then .
   else
     {host, path, pathType}
     + (if .weighed then {weighed} else {} end)
     + (if $redirect and (is_acme_challenge | not) then {$redirect} else {} end)
     + if $closed then {status: 503, reason: "ProtectionNotAvailable", message: $closed} else . end
   end;
+
+# input: [claim, and problems] / output: the same, with .bare; $hosts is what hosts_without_paths says
+def with_bare($hosts):
+  map(if .pathType == "Default" and $hosts[.host] and (.service or .status | not) then .bare = true else . end);
 
 # input:  [claim, and problems] of an Ingress that protects its paths
 # output: the claims of type Refused: for each path that is refused. Where an Ingress has too many paths (.excess), any
@@ -119,7 +135,8 @@ def sharing_problems:
 def as_annotations_ask($ingress; $settings):
   $ingress.asked as $asked
   | ($ingress | redirect($settings.ssl_redirect)) as $redirect
-  | [.claims | if $asked.has_expressions then as_expressions($ingress) else .[] end] as $claims
+  | (if $redirect or $asked.moves then $ingress | hosts_without_paths else {} end) as $bare
+  | [.claims | with_bare($bare) | if $asked.has_expressions then as_expressions($ingress) else .[] end] as $claims
   | {of, created,
      options: (
        {protocol: ($asked | backend_protocol), set: $asked.set, protections: $asked.protections,

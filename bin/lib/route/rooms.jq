@@ -3,6 +3,7 @@
 include "route/tls";
 include "route/limits";
 include "route/shut";
+include "route/unserved";
 include "route/ownership";
 include "route/reachable";
 include "annotations/features";

@@ -24,8 +24,9 @@
 #
 # and at each stage it may become a problem, {of, reason, message}, in the state's .problems. The other stages are for
 # more than the mechanism. counted leaves out Ingresses beyond a limit; as_annotations_say changes claims; by_owner
-# takes those away whose host belongs to another namespace; with_protection_lost and told complete what is said.
-include "route/stages"; # counted, as_annotations_say, by_owner, with_protection_lost, with_certificates, told
+# takes those away whose host belongs to another namespace; with_protection_lost, unserved_told and told complete what
+# is said.
+include "route/stages"; # counted, as_annotations_say, by_owner, with_protection_lost, with_certificates, told and such
 include "route/endpoints"; # with_endpoints_limited, balanced, public
 include "route/pods"; # without_pods
 include "route/rooms";
@@ -140,6 +141,6 @@ def located:
 [inputs] | state | counted($quarantine[0])
 | claimed | answered | .services as $services | as_annotations_say(answer($services))
 | by_owner | won
-| with_endpoints_limited | located | balanced | with_certificates
+| with_endpoints_limited | located | balanced | with_certificates | unserved_told
 | .problems |= unique_by([.of, .message, .namespace, .reason]) | told
 | .additions + {servers, upstreams, problems: (.problems | map({of, reason, message}))}

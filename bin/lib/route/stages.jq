@@ -3,6 +3,7 @@
 include "route/tls"; # known_secrets, redirected_with_tls, certificates, default_certificate
 include "route/limits"; # within_namespace_limits
 include "route/shut"; # only_of, served
+include "route/unserved"; # with_bare_redirected, unserved_problems
 include "route/ownership"; # with_owners, namespace
 include "route/reachable"; # reachable
 include "route/pods"; # by_family
@@ -78,7 +79,8 @@ def counted($rejected):
 def with_protocol: if .upstream and .protocol then .upstream += "." + (.protocol | ascii_downcase) else . end;
 
 # input:  the state
-# output: the same, with the claims as annotations change them, and those of Ingresses beyond a limit, which are shut
+# output: the same, with the claims as annotations change them, and those of Ingresses beyond a limit, which are shut;
+#         .canaries are those of which a canary gets a part
 # args:   answer: {service, port} => the same, answered (route.jq)
 def as_annotations_say(answer):
   . as $state
@@ -86,6 +88,7 @@ def as_annotations_say(answer):
      | redirected_with_tls($state.ours; $state.limits)
      | feature_claims($state; answer | with_protocol)
      | map(.shut // .)) as $claims
+  | .canaries = [$claims[] | select(.canary and (.alias | not))]
   | .claims = ($claims | map(select(.problem | not))) + .shut
   | .problems += [$claims[].problem | values];
 
@@ -95,7 +98,7 @@ def as_annotations_say(answer):
 def by_owner:
   . as $state
   | .owned = (.claims | with_owners($state.ours; $state.settings.HOST_OWNERSHIP))
-  | .claims = [.owned | served($state.quarantined; $state.limits)[][]]
+  | .claims = [.owned | served($state.quarantined; $state.limits)[] | with_bare_redirected[]]
   | .problems += [.owned[].problems[]?.problem];
 
 # input: why a claim does not count / output: the same, with what it was to protect
@@ -117,6 +120,11 @@ def with_certificates:
   | [.served | certificates($secrets; $hosts; $default_file; $limits)] as $certificates
   | .additions += {certificates: [$certificates[] | select(.files)], defaultCertificate: $default_file}
   | .problems += [$certificates[], ($default[0] | objects) | .problem // empty];
+
+# --- unserved_told
+
+# output: the state, with problems of what is not served and of which nothing else says so
+def unserved_told: .problems += [unserved_problems];
 
 # --- told
 

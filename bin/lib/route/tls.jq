@@ -69,12 +69,18 @@ def wishes($ingress; $rule_hosts; $certificates):
       def mismatch($what_follows):
         problem($ingress; "CertificateNameMismatch";
           "the certificate in Secret \($secret) is not for host \(.): \($what_follows)");
-      tls_hosts($rule_hosts; $certificate)
-      | if is_host | not then problem($ingress; "HostRefused"; "the host \(quoted) of spec.tls is not a DNS name")
+      def wish_of_host:
+        if is_host | not then problem($ingress; "HostRefused"; "the host \(quoted) of spec.tls is not a DNS name")
         elif $certificate.names[.] or $certificate.names[as_wildcard] then wish
         elif $certificate.names == {} then # its subject may be the host: some clients look there
           wish, mismatch("it has no subjectAltName, so most clients reject it")
         else mismatch($consequence)
+        end;
+      [tls_hosts($rule_hosts; $certificate)]
+      | if . == [] then
+          problem($ingress; "CertificateNameMismatch";
+            "the certificate in Secret \($secret) is for no host: neither spec.tls nor a rule names one, nor has it a subjectAltName")
+        else .[] | wish_of_host
         end
     end;
 

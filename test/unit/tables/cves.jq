@@ -9,7 +9,7 @@
 # admission webhook).
 
 "location /canary { alias \($file); }" as $location
-| def conveniences: ["app-root", "cors-allow-origin", "custom-http-errors", "mirror-host", "mirror-target", "rewrite-target"];
+| def conveniences: ["app-root", "cors-allow-origin", "custom-http-errors", "mirror-host", "mirror-target"];
 def annotated($name; $value):
   {annotations: {("nginx.ingress.kubernetes.io/\($name)"): $value},
    reason: (if $name | IN(conveniences[]) then "AnnotationRefused" else "ProtectionNotAvailable" end)};

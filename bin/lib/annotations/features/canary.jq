@@ -12,6 +12,9 @@
 #
 # A canary often repeats all paths of its main Ingress, and names another Service for one of them only. Where it names
 # the main Ingress's own Service and port, it changes nothing: that path is left out, and leaves its place to another.
+#
+# An Ingress whose `canary` is neither true nor false is closed. As it could be a canary, it takes no path of another
+# one of its namespace; as it could be none, its other paths are closed.
 include "annotations/claims";
 include "route/pods"; # has_pods, no_pods
 include "quoting";
@@ -62,11 +65,13 @@ def with_canary($canaries; $context):
   | ($canary | annotations($context.options)) as $set
   | annotations($context.options) as $own
   | ($canary | lacking($set; $own)) as $missing
-  | (if .status or $canary.status or $missing != [] or $context.quarantined[$canary.of] then .
+  | ($own | moves_all) as $moves
+  | (if $canary.status or $missing != [] or $moves or $context.quarantined[$canary.of] then .
      else .canary = ($canary | {of, service, port, $set})
      end),
     ( $canary
       | if .status then gets_nothing(.reason; .message)
+        elif $moves then gets_nothing("CanaryWithoutMain"; "its main Ingress redirects all of them")
         elif $missing != [] then
           gets_nothing("CanaryNotProtected"; "its main Ingress has not the same \($missing | join(", "))")
         elif $set["canary-by-header-pattern"] and ($set["canary-by-header-value"] | not)
@@ -88,6 +93,7 @@ def claims($context; answer):
   def place: [.host, .path, .pathType, own_namespace] | tojson;
   def asks: .of and (.service or .status);
   def is_canary: .of and annotations($context.options).canary;
+  def is_unclear: annotations($context.options).canary == "unclear";
   # Only the main Ingress may say that paths are expressions; to these, /a/ is not /a.
   def main_place($mains):
     def prefix_to_expression: select(.pathType == "Prefix") | .pathType = "RegularExpression" | ., .path += "/";
@@ -109,7 +115,9 @@ def claims($context; answer):
     | [ ( to_entries[] | .key as $number | .value
           | when(asks and $mains[place] == $number and $canaries[place]; with_canary($canaries[place]; $context)) ),
         ( $canaries | to_entries[] | select($mains[.key] == null) | .value[]
-          | gets_nothing("CanaryWithoutMain"; "no other Ingress of its namespace asks for \(place_name)") ) ]
+          | if is_unclear then .
+            else gets_nothing("CanaryWithoutMain"; "no other Ingress of its namespace asks for \(place_name)")
+            end ) ]
   end;
 
 # input:  [answered claim]
@@ -128,7 +136,8 @@ def upstreams($context; answer):
       | .canary |= {of, set, upstream: $answer.upstream}
       | .canary.sessions =
           (if .balance.sticky then .canary.set["affinity-canary-behavior"] // "sticky" else null end)
-    else del(.canary)
+    elif .canary then .canary |= {of} # it gets nothing either, and is told so (unserved.jq)
+    else .
     end);
 
 # --- model and location

@@ -81,7 +81,7 @@ def claims($context; answer):
         elif .of == null or $first == null
           or (annotations($context.options) as $set | $set["auth-tls-verify-client"] == "off" or needs_no_login($set)) then .
         elif $first.closed then
-          when(.upstream or .status; # for an error, a default backend could answer
+          when(.upstream or .status or .bare; # for an error, a default backend could answer
             closed("clients of host \(.host) need a certificate, because \($first.of) says so, which cannot be given: \($first.closed)"))
         else .client = ($first | {authority, depth, options}) # whose options count here
         end);
@@ -144,7 +144,7 @@ def model:
         | .locations |= map(when(.client.options;
             .client.set = $options[.client.options - 1]
             # the hook is only for those with options
-            | when(.options == null and .upstream; .directives = ([location] | add))))))
+            | when(.options == null and (.upstream or .bare); .directives = ([location] | add))))))
   | [.servers[].locations[] | select(.client and .upstream)] as $asking
   | .lines += [
       ("proxy" | select($asking != [])), ("grpc" | select(any($asking[]; speaks_grpc)))

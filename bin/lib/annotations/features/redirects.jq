@@ -1,11 +1,13 @@
 # permanent-redirect, temporal-redirect, app-root, from-to-www-redirect, server-alias: other URLs, and other hosts.
 #
 # A redirect needs no pod. So it counts also where the Service does not exist or has no ready endpoint: the claim keeps
-# {options: their number} in .moves, of which `model` makes the redirect. And app-root is for / of each host, also
+# {options: their number} in .moves, of which `model` makes the redirect. A host without paths and without a default
+# backend is redirected, too: its claim is .bare (annotations/ingress.jq). And app-root is for / of each host, also
 # where its Ingress has only other paths: so it gets an Exact path / of its own there, also beside an Ingress of its
 # namespace that has Prefix /, which keeps all other URLs. Where another namespace has a path /, or another Ingress an
 # Exact or regular one, it gets none.
 include "annotations/claims";
+include "quoting"; # with_variables
 include "route/ownership"; # owners, aliases, www_host
 include "allow";
 
@@ -29,11 +31,11 @@ def within_most($paths):
 #
 # Not where only some clients get in: without a Service, those features are not there to tell who does.
 def moves_without_pod:
-  (.["permanent-redirect"] or .["temporal-redirect"] or .["app-root"])
+  (moves_all or .["app-root"])
   and all(keys[]; test("^(auth-|allowlist-|denylist-|limit-)") | not);
 
 # input:  [claim]; $taken is {host: true} of those that somebody has
-# output: as within_most: the aliases of which each goes to the oldest Ingress that wants it
+# output: as within_most: the aliases of which each goes to the oldest Ingress that wants it; .wanted: all of them
 def aliases_of_all($taken; $context):
   (reduce (.[], $context.shut[] | select(.of)) as $claim ({}; .["\($claim | own_namespace)/\($claim.host)"] += 1)) as $paths
   | [ to_entries[] | .key as $number | .value | select(.options)
@@ -41,8 +43,58 @@ def aliases_of_all($taken; $context):
       | (annotations($context.options) | aliases)
       | {alias: ., host: $claim.host,
          namespace: ($claim | own_namespace), of: $claim.of, $number} ]
+  | . as $wanted
   | group_by(.alias) | map(.[0] | select($taken[.alias] | not)) | sort_by(.number)
-  | within_most($paths);
+  | within_most($paths) + {$wanted};
+
+# --- what is told of further hosts and of /, where somebody else has them
+
+# input:  what aliases_of_all says, with .claims
+# output: a problem of each Ingress with aliases that it does not get (more of them than its namespace may have are
+#         another problem)
+def lost_aliases:
+  ([.aliases[] | {(.alias): .}] | add // {}) as $given
+  | ([.claims[] | {"\(.of) \(.host)": true}] | add // {}) as $has
+  | .beyond as $beyond
+  | [ .wanted[]
+      | $given[.alias] as $it
+      | select(($beyond[.of] or $has["\(.of) \(.alias)"]) | not)
+      | select($it == null or $it.of != .of and ($it | [.namespace, .host]) != [.namespace, .host]) ]
+  | group_by(.of)[]
+  | ([.[].alias] | unique | join(", ")) as $lost
+  | .[0] | annotation_refused("server-alias does not count for \($lost): a rule or an older Ingress has that host");
+
+# input: [claim] with server-alias / output: a problem of each Ingress with more of them than count
+def too_many_aliases($options):
+  unique_by(.of)[] | select(annotations($options)["server-alias"] | length > 20)
+  | annotation_refused("of server-alias, only the first 20 hosts count");
+
+# input: [claim] with from-to-www-redirect; $others are the hosts that others have / output: problems
+def lost_moves($others):
+  unique_by([.of, .host])[]
+  | [.host | www_host] as [$moved]
+  | if $moved == null then
+      annotation_refused("from-to-www-redirect does not count for host \(if .host == "" then "*" else .host end): nothing could be redirected to it")
+    elif $others[$moved] then
+      annotation_refused("from-to-www-redirect does not count for host \(.host): \($moved) has rules, or is an alias")
+    else empty
+    end;
+
+# input:  [claim] with app-root
+# args:   $roots: {host: [claim of /]}; $rooted: [claim that gets a path / for it]
+# output: problems
+def lost_roots($roots; $rooted):
+  ($rooted | map({(.host): .of}) | add // {}) as $by
+  | unique_by([.of, .host])[]
+  | . as {$of, $host}
+  | ($roots[$host] // []) as $its
+  | select(
+      if $by[$host] then $by[$host] != $of
+      else all($its[]; .of != $of) or any($its[]; .of != $of and .pathType == "Exact")
+      end)
+  | annotation_refused("app-root does not count for host \(if $host == "" then "*" else $host end): another Ingress has / there");
+
+# --- hooks
 
 # input:  [claim]
 # output: the same, and claims for hosts that no rule is for: of two Ingresses that want one, the older gets it
@@ -53,7 +105,8 @@ def claims($context; answer):
   . as $all
   # a canary has no host; and of the Ingresses beyond a limit, too, aliases take none
   | ([(.[] | select(set.canary | not)), ($context.shut[] | select(.alias | not)) | {(.host): true}] | add // {}) as $taken
-  | aliases_of_all($taken; $context) as {$aliases, $beyond}
+  | aliases_of_all($taken; $context) as $all_aliases
+  | $all_aliases as {$aliases, $beyond}
   | (reduce $aliases[] as $it ({}; .["\($it.namespace)/\($it.host)"] += [$it.alias])) as $aliases_of
   | def at_aliases: . + {host: $aliases_of["\(own_namespace)/\(.host)"][]?, alias: true};
   ([$aliases[] | {(.alias): true}] | add // {}) as $is_alias
@@ -72,12 +125,16 @@ def claims($context; answer):
        | select(all($roots[.host][]?;
            .pathType == "Prefix" and .of != $claim.of and own_namespace == ($claim | own_namespace))) ]
      | unique_by(.host)) as $rooted
-  | ($all | map(when(.options and (set | moves_without_pod); .moves = {options}))) as $all
+  | ($all | map(when(.options and (set | moves_without_pod) and ((.bare | not) or (set | moves_all)); .moves = {options}))) as $all
   | $all
     + [ $all[] | select(.of) | at_aliases ]
     + [ $context.shut[] | select(.alias | not) | {shut: at_aliases} ]
     + [ $moved[] | {of, created, options, host, to, path: "/", pathType: "Prefix", alias: true} ]
     + [ $rooted[] | {of, created, options, host, path: "/", pathType: "Exact"} | ., at_aliases ]
+    + [ $all | map(select(.of and .options and (set.canary | not)))
+        | (map(select(set["server-alias"])) | too_many_aliases($context.options), ($all_aliases + {claims: .} | lost_aliases)),
+          (map(select(set["from-to-www-redirect"])) | lost_moves($taken + $is_alias)),
+          (map(select(set["app-root"])) | lost_roots($roots; $rooted)) ]
     + [ $beyond | keys[] | {of: .}
         | problem("LimitExceeded"; "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths") ];
 
@@ -91,20 +148,23 @@ def location:
      end) as $moved
   | (.to // empty | "return 308 $client_scheme://\(.):$client_port\($moved); "),
     (select($origin == "") | "absolute_redirect off; "),
-    ($set["app-root"] // empty | "if ($uri = /) { return 302 \"\($origin)\(.)\"; } "),
+    ($set["app-root"] // empty
+     | if . == "" then
+         "if ($uri = /) { return 503 \"503 Service Temporarily Unavailable: closed, because it is not clear where app-root leads (its Events say why)\\n\"; } "
+       else "if ($uri = /) { return 302 \"\($origin)\(.)\"; } "
+       end),
     (if $set["temporal-redirect"] then
        {to: $set["temporal-redirect"], code: ($set["temporal-redirect-code"] // 302)}
      elif $set["permanent-redirect"] then
        {to: $set["permanent-redirect"], code: ($set["permanent-redirect-code"] // 301)}
      else empty
      end
-     | "return \(.code) \"\(if .to | startswith("/") then $origin else "" end)\(.to)\"; "),
+     | "return \(.code) \"\(if .to | startswith("/") then $origin else "" end)\(.to | with_variables)\"; "),
     (select(.redirect and ($set["use-port-in-redirects"] or ($set | has("preserve-trailing-slash"))))
      | "if ($client_scheme = http) { return 308 https://$plain_host\(if $set["use-port-in-redirects"] then ":443" else "" end)\($moved); } ");
 
-# input: model / output: the same with the redirects of locations that no pod serves, unless clients need a certificate
+# input: model / output: the same with the redirects of locations that no pod serves
 def model:
   .options as $options
-  | each_location(when(.moves and .client == null and (.reason | IN("NoReadyEndpoints", "ServiceNotFound",
-        "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed"));
+  | each_location(when(moves_alone;
       .directives = ([(.directives // empty), ({set: $options[.moves.options - 1]} + . | location)] | add)));

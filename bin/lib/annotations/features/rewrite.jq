@@ -56,23 +56,44 @@ def may_have_dots($target):
          and (.path | test("(?<!\\\\)[(]/[.][*][)][?]?[$]?\\z")
            or test("(/|(?<!\\\\)[(]/[|][$][)])[(][.][*][)][$]?\\z") and ($target | test("(\\A|/)[$][1-9]\\z"))) | not);
 
-# input: a location / output: it with .rewrite, which comes last, as nginx runs no `if` or `set` after `break`
+# input: a location / output: the directive that makes $target of its path
 #
-# The path of the rule itself as the target rewrites nothing, as in ingress-nginx: / with rewrite-target: / is common.
 # Where the target begins with a group ($1), the slash at the beginning of the path may be in the group, or not: so one
 # is put before it, and of two, the first is taken away.
+def rewrite_to($target):
+  "rewrite \"\({RegularExpression: "(?i)\(pattern)", Exact: pattern}[.pathType] // "^/")\" "
+  + if $target | startswith("$") then "\"/\($target)\"; rewrite \"(?s)^/(/.*)\" \"$1\"; " else "\"\($target)\"; " end;
+
+# input: a location / output: directives that redirect to $url
+#
+# nginx answers with 302 where the text of the target is a URL: never because of what a group matched. It encodes what
+# groups matched, line ends, too. A group right behind the host could become a part of it: so that is a path first.
+def redirect_to($url):
+  ($url | capture("\\A(?<host>https?://[^/?$]+)(?<rest>.*)")) as {$host, $rest}
+  | if $rest | startswith("$") then rewrite_to($rest) + "rewrite \"(?s)^(.*)$\" \"\($host)$1\"; " else rewrite_to($url) end;
+
+# input: a location / output: directives that give the pod another path. They come last, as nginx runs no `if` or `set`
+#         after `break`
+def pod_gets($target):
+  rewrite_to($target)
+  + (if may_have_dots($target) then
+       "if ($uri ~ \"[/\\x5c][.]{1,2}([/;\\x5c]|$)\") { return 400 \"The path that the pod would get has a segment \\\".\\\" or \\\"..\\\" in it, which is not served.\\n\"; } "
+     else ""
+     end)
+  + "break; ";
+
+# input: a location / output: it with .rewrite, or with directives that redirect, which need no pod (redirects.jq)
+#
+# The path of the rule itself as the target rewrites nothing, as in ingress-nginx: / with rewrite-target: / is common. A
+# default backend has no path to rewrite, but a URL as the target is for its requests, too.
 def with_rewrite($options):
-  annotations($options)["rewrite-target"] as $target
-  | when($target and $target != .path and (.pathType | IN("RegularExpression", "Exact"));
-      .rewrite = "rewrite \"\(if .pathType == "Exact" then "" else "(?i)" end)\(pattern)\" "
-        + (if $target | startswith("/") then "\"\($target)\"; "
-           else "\"/\($target)\"; rewrite \"(?s)^/(/.*)\" \"$1\"; "
-           end)
-        + (if may_have_dots($target) then
-             "if ($uri ~ \"[/\\x5c][.]{1,2}([/;\\x5c]|$)\") { return 400 \"The path that the pod would get has a segment \\\".\\\" or \\\"..\\\" in it, which is not served.\\n\"; } "
-           else ""
-           end)
-        + "break; ");
+  ({options: (.options // .moves)} | annotations($options)["rewrite-target"]) as $target
+  | if $target == null or $target == .path then .
+    elif $target | startswith("http") | not then
+      when(.options and (.pathType | IN("RegularExpression", "Exact")); .rewrite = pod_gets($target))
+    elif .upstream then .rewrite = redirect_to($target)
+    else when(moves_alone; .directives += redirect_to($target))
+    end;
 
 # input:  [location]
 # output: the longest path for which all their expressions together are not too expensive. (The summary has weighed
