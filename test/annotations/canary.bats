@@ -28,7 +28,7 @@ with_header() { # HEADER HOST
   assert_equal 'blue red red' "$(for value in 'Do (it), now!' always never; do with_header "can-ary: $value" two.example; done | xargs)"
   assert_equal 'blue red red' "$(for value in DoCanary DoCananry! always; do with_header "Can-Ary: $value" three.example; done | xargs)"
   assert_equal 'blue red red red' "$(for value in de-wn.x fr-wn.x de-wnyx "at-wn.x$(printf '%065d' 0)"; do with_header "Can-Ary: $value" four.example; done | xargs)"
-  assert_equal '' "$(problems)"
+  assert_equal 'AnnotationRefused: e2e/new-2: canary-by-header-pattern has no effect beside canary-by-header-value' "$(problems)"
 }
 
 # bats test_tags=cluster
@@ -141,6 +141,15 @@ add_path() { # NAME PATH
   serve
   assert_equal 'red 503' "$({ who_answers one.example / && who_answers two.example /; } | xargs)"
   assert_contains "$(problems)" 'ServiceNotFound: e2e/new: the canary gets no requests: Service e2e/absent does not exist'
+}
+
+@test "an annotation of a canary that its main Ingress has not, or otherwise, is a problem: the main Ingress's count" {
+  ingress main one.example / red proxy-read-timeout=9 proxy-send-timeout=9 affinity=cookie
+  ingress same one.example / blue canary=true canary-weight=1 affinity-canary-behavior=legacy proxy-read-timeout=9 proxy-send-timeout=9 affinity=cookie
+  ingress main-2 two.example / red proxy-read-timeout=9
+  ingress other two.example / blue canary=true canary-weight=1 proxy-read-timeout=10 proxy-body-size=2m server-alias=three.example
+  serve
+  assert_equal 'AnnotationRefused: e2e/other: proxy-body-size, proxy-read-timeout have no effect beside canary: those of its main Ingress count' "$(problems)"
 }
 
 @test "a pattern with a group that repeats, or that no program reads, is not used: requests with its header are the main Ingress's" {
