@@ -66,7 +66,7 @@ def network:
 # input: the value of an annotation / output: [network, ...] without repetitions, sorted; nothing if an entry names none
 def networks:
   strings
-  | select(split(",") | length <= 1000 and all(.[]; length <= 100)) # whatever is longer names none, and takes long
+  | select(split(",") | length <= 1000 and all(.[]; length <= 100)) # whatever is longer names none
   | elements as $entries
   | select(all($entries[]; contains("\n") | not))
   | select($entries | join("\n") | looks as $looks | test("\\A(?>\($looks)\n)*\($looks)\\z"))

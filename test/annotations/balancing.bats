@@ -23,7 +23,7 @@ pods_of() { # HOST PATH... [-- CURL_OPTION...]
   done >"$dir/drops"
   assert_equal 'one 3 two 3 three 1 four 1 five 1 six 3' "$(xargs <"$dir/drops")"
   assert_equal 'auth blue red' "$(pods_of six.example /{,,,,,,,,,,,,})"
-  assert_equal '' "$(problems)"
+  assert_equal 'AnnotationRefused: e2e/off: proxy-next-upstream-tries has no effect beside proxy-next-upstream: off' "$(problems)"
 }
 
 # bats test_tags=cluster
@@ -61,7 +61,8 @@ pods_of() { # HOST PATH... [-- CURL_OPTION...]
   for host in two one tls; do assert_equal 'auth blue red' "$(pods_of $host.example /{1..30})"; done
   assert_equal 'red 1' "$(pods_of main.example /{1..5}) $(pods_of main.example /same{,,,,,} -- -H 'Can: always' | wc -w)"
   assert_equal 200 "$(status wrong.example /)"
-  assert_equal 'AnnotationRefused: e2e/wrong: the annotation upstream-hash-by-subset-size is "0"; allowed: whole numbers from 1 to 1000' "$(problems)"
+  assert_equal 'AnnotationRefused: e2e/off: upstream-hash-by-subset-size has no effect without upstream-hash-by-subset
+AnnotationRefused: e2e/wrong: the annotation upstream-hash-by-subset-size is "0"; allowed: whole numbers from 1 to 1000' "$(problems)"
 }
 
 @test "load-balance: requests come to all pods" {
@@ -86,7 +87,7 @@ pods_of() { # HOST PATH... [-- CURL_OPTION...]
   for host in two three; do assert_equal 'auth blue red' "$(pods_of $host.example /{,,,,}{,,,})"; done
   [[ "$(pods_of four.example /{,,,,}{,,,})" =~ ^(auth|blue|red)(\ (blue|red))?$ ]]
   assert_equal 'auth blue red' "$(pods_of four.example /{,,,,}{,,,} -- -H 'Can: always')"
-  assert_equal '' "$(problems)"
+  assert_equal 'AnnotationRefused: e2e/kept: upstream-hash-by has no effect beside service-upstream' "$(problems)"
 }
 
 @test "affinity counts before upstream-hash-by, and a canary's requests go by the hash of its main Ingress" {

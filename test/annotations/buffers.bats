@@ -39,24 +39,62 @@ load words
   assert_equal '200 502 200' "$(statuses {one,two,three}.example/"?header=X-Long:$(printf '%02000d' 0)")"
 }
 
-@test "with proxy-request-buffering the pod gets a body whose length is known, if it has at most 8 MiB; a greater size has none of it" {
+@test "with proxy-request-buffering the pod gets a body whose length is known, if two such bodies fit into what a namespace may have" {
   ingress as-it-comes one.example / red proxy-request-buffering=off
   ingress held two.example / red proxy-request-buffering=on
   ingress small three.example / red proxy-request-buffering=on proxy-body-size=1k client-body-buffer-size=8k
-  ingress large four.example / red proxy-request-buffering=on proxy-body-size=9m
+  ingress large four.example / red proxy-request-buffering=on proxy-body-size=65m
   ingress old five.example / red proxy-http-version=1.0
   ingress new six.example / red proxy-http-version=1.1 client-body-buffer-size=1k
   ingress most seven.example / red proxy-request-buffering=on proxy-body-size=8m
-  ingress kept eight.example / red proxy-http-version=1.0 proxy-body-size=9m
+  ingress kept eight.example / red proxy-http-version=1.0 proxy-body-size=65m
+  ingress held-large nine.example / red proxy-request-buffering=on proxy-body-size=50m
+  ingress old-large ten.example / red proxy-http-version=1.0 proxy-body-size=9m
   serve
   head -c 500000 /dev/zero | tr '\0' x >"$dir/body"
   head -c 2000000 /dev/zero | tr '\0' x >"$dir/large"
   local host answers=''
-  for host in one two four five six seven; do
+  for host in one two four five six seven nine ten; do
     answers+="$(pod_gets '"\(.header["Content-Length"][0] // "-")/\(.body | length) "' "$host.example" / -H 'Transfer-Encoding: chunked' --data-binary "@$dir/body")"
   done
-  assert_equal '-/500000 500000/500000 -/500000 500000/500000 -/500000 500000/500000 ' "$answers"
+  assert_equal '-/500000 500000/500000 -/500000 500000/500000 -/500000 500000/500000 500000/500000 500000/500000 ' "$answers"
   assert_equal '200 413' "$(status three.example / -d small) $(status three.example / --data-binary "@$dir/body")"
   assert_equal '200 413 413 200 413 200 200' "$(statuses {one,two,three,four,five,six,seven}.example/ -- --data-binary "@$dir/large")"
-  assert_equal 'AnnotationRefused: e2e/kept: proxy-http-version: 1.0 has no effect: proxy-body-size is 0 or more than 8m, and that much of a body is not held here' "$(problems)"
+  local why='has no effect: proxy-body-size is 0, or so large that 2 such bodies come to more than 134217728 bytes, the limit namespace_body_bytes'
+  assert_equal "AnnotationRefused: e2e/kept: proxy-http-version: 1.0 $why
+AnnotationRefused: e2e/large: proxy-request-buffering: on $why" "$(problems)"
+}
+
+# Sends an upload of 2 MB that does not end before 5 s are over, and prints its status.
+upload() { # HOST
+  { head -c 1900000 "$dir/large" && sleep 5; } | status "$1" / -X POST -T - -H 'Transfer-Encoding: chunked' --max-time 4
+}
+
+@test "large bodies are held for as many clients at once as fit into what their namespace may have; others, and requests without such a body, do not wait" {
+  ingress held one.example / red proxy-request-buffering=on proxy-body-size=50m limit-conn-status-code=429
+  ingress smaller two.example / blue proxy-request-buffering=on proxy-body-size=9m
+  ingress small three.example / red proxy-request-buffering=on proxy-body-size=8m
+  ingress other/held four.example / red proxy-request-buffering=on proxy-body-size=50m
+  serve
+  head -c 2000000 /dev/zero >"$dir/large"
+  for host in one.example two.example; do upload "$host" >/dev/null & done
+  no_more() { [[ $(status one.example / -H 'Transfer-Encoding: chunked' -d x) == 429 ]]; }
+  wait_for 3 no_more
+  assert_equal '429 503 200 200' "$(statuses {one,two,three,four}.example/ -- --data-binary "@$dir/large")"
+  assert_equal '200 200' "$(status one.example / -d short) $(status one.example /)"
+  wait
+  assert_equal 200 "$(status one.example / --data-binary "@$dir/large")"
+  assert_equal '' "$(problems)"
+}
+
+@test "a default of proxy-request-buffering holds no bodies of more than 8 MiB, and is no problem" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier has settings of its own'
+  export DEFAULT_ANNOTATIONS='proxy-request-buffering: on'
+  ingress default one.example / red
+  ingress large two.example / red proxy-body-size=9m
+  serve
+  head -c 500000 /dev/zero | tr '\0' x >"$dir/body"
+  length() { pod_gets '.header["Content-Length"][0] // "-"' "$1" / -H 'Transfer-Encoding: chunked' --data-binary "@$dir/body"; }
+  assert_equal '500000 -' "$(length one.example) $(length two.example)"
+  assert_equal '' "$(problems)"
 }

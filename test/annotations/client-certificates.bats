@@ -117,7 +117,7 @@ make_intermediate() {
   ingress begins begins.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=a.*e'
   ingress optional optional.example / red auth-tls-secret=ca auth-tls-verify-client=optional_no_ca auth-tls-match-cn=CN=alice
   ingress off off.example / red auth-tls-secret=ca auth-tls-verify-client=off auth-tls-match-cn=CN=alice
-  ingress nested nested.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=((a+)+)+$'
+  ingress nested nested.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=(alice)+$'
   ingress inject inject.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=x") { } proxy_pass http://x; #'
   ingress prefix prefix.example / red auth-tls-secret=ca auth-tls-match-cn=alice
   ingress range range.example / red auth-tls-secret=ca 'auth-tls-match-cn=CN=[z-a]'
@@ -135,7 +135,7 @@ make_intermediate() {
   assert_equal '200 403 503' "$(tls_statuses alice {group,digit,many}.example/)"
   assert_equal '200 403 503' "$(tls_statuses bob {group,digit,many}.example/)"
   assert_equal '403 403 503' "$(tls_statuses mallory {group,digit,many}.example/)"
-  # its subject has 60 more names, and looking for the pattern takes the third power of its length
+  # its subject has more than 256 characters
   make_client "$dir/long" "/O=Fruit$(printf '/OU=a%.0s' {1..60})/CN=alice" "$dir/authority"
   assert_equal '403 403 200' "$(tls_statuses long {one,group,free}.example/)"
   assert_equal '200 403 200 200 200 200 403 503 503 503 503 503' "$(tls_statuses alice "${hosts[@]}")"

@@ -29,7 +29,7 @@ defaults='Access-Control-Allow-Credentials: true Access-Control-Allow-Headers: D
   assert_equal "$own" "$(cors own.example / -H 'Origin: https://a.test:8443')"
   assert_equal "$own" "$(cors own.example / -H 'Origin: https://a.test:8443' -X OPTIONS)"
   assert_equal 204 "$(status own.example / -H 'Origin: https://a.test:8443' -X OPTIONS)"
-  assert_equal '' "$(problems)"
+  assert_equal 'AnnotationRefused: e2e/off: cors-allow-origin has no effect without enable-cors' "$(problems)"
 }
 
 # bats test_tags=cluster

@@ -82,6 +82,23 @@ be_silent() { # SECONDS NAME
   assert_equal '2 2' "$(problems | grep -c e2e/wrong) $(problems | grep -c e2e/one-word)"
 }
 
+@test "flags in proxy-cookie-path are given to all cookies of the pods, or the path is closed" {
+  ingress flags one.example / red 'proxy-cookie-path=/ "/; HTTPOnly; Secure"'
+  ingress moved two.example / red "proxy-cookie-path=/ '/shop; secure;samesite=None;'"
+  local values=('/one/ "/; Secure"' '/ "/; Secure; Partitioned"' '/ /; HttpOnly' '~*^/.* "$0; SameSite=strict"' '/ "/; Secure' '/ "/; Secure" x' "/ \"/$(printf 'x%.0s' {1..200}); Secure\"; x")
+  local number
+  for number in "${!values[@]}"; do ingress "closed-$number" "closed-$number.example" / red "proxy-cookie-path=${values[number]}"; done
+  ingress domain domain.example / red 'proxy-cookie-domain=~(.+) "$1; secure"'
+  ingress grpc grpc.example / red backend-protocol=GRPC 'proxy-cookie-path=/ "/; Secure"'
+  serve
+  cookie() { header Set-Cookie "$1" "/?header=Set-Cookie:a=b$2"; }
+  assert_equal 'a=b; Path=/; Secure; HttpOnly' "$(cookie one.example '%3B%20Path=/')"
+  assert_equal 'a=b; Secure; HttpOnly' "$(cookie one.example)"
+  assert_equal 'a=b; Path=/shop; SameSite=None; Secure' "$(cookie two.example '%3B%20Path=/%3B%20SameSite=Lax')"
+  assert_equal '503 503 503 503 503 503 503 503 503' "$(statuses {closed-{0..6},domain,grpc}.example/)"
+  assert_equal 9 "$(problems | grep -c ProtectionNotAvailable)"
+}
+
 @test "proxy-redirect-from and proxy-redirect-to change the Location of pods, and nothing but its beginning" {
   ingress changed one.example / red proxy-redirect-from=http://inner.test/ proxy-redirect-to=https://outer.test/a/
   ingress to-path two.example / red proxy-redirect-from=http://inner.test/ proxy-redirect-to=/a/

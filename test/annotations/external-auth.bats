@@ -186,7 +186,7 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal 503 "$(status wrong-11.example /)" # https://invalid..auth.url
   assert_equal '200 200' "$(statuses {fine,negative}.example/)"
   assert_contains "$(problems)" 'e2e/lacks: closed, because its protection is not available here: auth-response-headers needs auth-url'
-  assert_equal 5 "$(problems | grep -c AnnotationRefused)"
+  assert_equal 6 "$(problems | grep -c AnnotationRefused)"
   assert_equal "$((name + 1))" "$(problems | grep -c ProtectionNotAvailable)"
 }
 

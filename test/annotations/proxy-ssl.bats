@@ -22,7 +22,7 @@ load words
   for _ in {1..20}; do
     assert_equal '200 200 200 502 502 502 200 502 200' "$(statuses {unverified,right,many,wrong,name,other-name,off,grpc,http}.example/)" # the first opens connections that the others must not take
   done
-  assert_equal '' "$(problems)"
+  assert_equal 'AnnotationRefused: e2e/http: proxy-ssl-secret has no effect without backend-protocol: HTTPS or AUTO_HTTP or GRPCS' "$(problems)"
 }
 
 # bats test_tags=cluster

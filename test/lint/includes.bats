@@ -1,5 +1,5 @@
 # The rule of includes ("jq in short" in bin/README.md): a program includes also what its includes include, and after
-# them. Otherwise jq 1.8.2 crashes (jqlang/jq#3636).
+# them (jqlang/jq#3636).
 bats_require_minimum_version 1.5.0
 load ../helpers
 

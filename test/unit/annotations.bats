@@ -59,6 +59,66 @@ PAYLOADS
   done <"$dir/rows"
 }
 
+# Rows: ANNOTATIONS of an Ingress, and the PROBLEMS with a slash between, or "-" for none.
+assert_effects() {
+  rows | awk -F '\t' -v OFS='\t' '{ print NR, $0 }' >"$dir/rows"
+  snapshot_of annotations --rawfile rows "$dir/rows" | "$bin/route" >"$dir/model.json"
+  while IFS=$'\t' read -r number annotations expected; do
+    assert_row "$expected" "$(jq -r --arg of "Ingress demo/annotated-row-$number" '[.problems[] | select(.of == $of).message | ltrimstr("the annotation ")] | join(" / ") | if . == "" then "-" else . end' "$dir/model.json")" "$annotations"
+  done <"$dir/rows"
+}
+
+@test "an annotation that another one switches off, or that lacks another, is a problem; a default is none" {
+  DEFAULT_ANNOTATIONS=$'proxy-request-buffering: on\nload-balance: ewma\nproxy-ssl-protocols: TLSv1.3' assert_effects <<'ROWS'
+    -                                                                                            -
+    permanent-redirect=/a; temporal-redirect=/b                                                  permanent-redirect has no effect beside temporal-redirect
+    permanent-redirect-code=308; temporal-redirect-code=307                                      permanent-redirect-code has no effect without permanent-redirect / temporal-redirect-code has no effect without temporal-redirect
+    affinity=cookie; service-upstream=true; upstream-hash-by=$uri; load-balance=ewma             load-balance: ewma has no effect beside affinity and upstream-hash-by / service-upstream, upstream-hash-by have no effect beside affinity
+    affinity=cookie; service-upstream=false; load-balance=round_robin                            -
+    upstream-hash-by=$uri; load-balance=ewma                                                     load-balance: ewma has no effect beside upstream-hash-by
+    upstream-hash-by-subset=true; upstream-hash-by-subset-size=2                                 upstream-hash-by-subset has no effect without upstream-hash-by
+    upstream-hash-by=$uri; upstream-hash-by-subset=true; upstream-hash-by-subset-size=2          -
+    proxy-next-upstream=off; proxy-next-upstream-tries=2; proxy-next-upstream-timeout=5          proxy-next-upstream-timeout, proxy-next-upstream-tries have no effect beside proxy-next-upstream: off
+    proxy-next-upstream=error; proxy-next-upstream-tries=2                                       -
+    session-cookie-name=a; session-cookie-secure=true; session-cookie-path=/                     session-cookie-name, session-cookie-path, session-cookie-secure have no effect without affinity
+    affinity=cookie; session-cookie-name=a; session-cookie-samesite=None; session-cookie-conditional-samesite-none=true   -
+    affinity=cookie; session-cookie-samesite=Lax; session-cookie-conditional-samesite-none=true  session-cookie-conditional-samesite-none has no effect without session-cookie-samesite: None
+    affinity=cookie; affinity-mode=balanced; session-cookie-change-on-failure=true               affinity-mode: balanced has no effect beside session-cookie-change-on-failure
+    affinity=cookie; session-cookie-expires=9; auth-url=http://apple.demo.svc/                   session-cookie-expires has no effect on Expires beside auth-url
+    limit-rate=5; proxy-buffering=off                                                            proxy-buffering: off has no effect beside limit-rate
+    limit-rate=0; proxy-buffering=off                                                            -
+    limit-rate-after=5; limit-burst-multiplier=2; limit-whitelist=::1; limit-rps=0               limit-burst-multiplier has no effect without limit-rps or limit-rpm / limit-rate-after has no effect without limit-rate / limit-whitelist has no effect without limit-rps or limit-rpm or limit-connections
+    limit-rpm=5; limit-burst-multiplier=2; limit-whitelist=::1; limit-req-status-code=429        -
+    backend-protocol=GRPC; proxy-cookie-path=/a /b; proxy-buffering=on; proxy-request-buffering=on   proxy-buffering, proxy-cookie-path, proxy-request-buffering have no effect beside backend-protocol: GRPC
+    backend-protocol=grpcs; proxy-buffering=off; proxy-read-timeout=9; proxy-ssl-name=a          -
+    proxy-ssl-name=a; proxy-ssl-protocols=TLSv1.2                                                proxy-ssl-name, proxy-ssl-protocols have no effect without backend-protocol: HTTPS or AUTO_HTTP or GRPCS
+    backend-protocol=https; proxy-ssl-name=a; proxy-ssl-server-name=off                          -
+    ssl-redirect=false; force-ssl-redirect=true                                                  ssl-redirect: false has no effect beside force-ssl-redirect
+    ssl-redirect=true; force-ssl-redirect=true                                                   -
+    use-regex=false; rewrite-target=/                                                            use-regex: false has no effect beside rewrite-target
+    cors-allow-origin=*; enable-cors=false                                                       cors-allow-origin has no effect without enable-cors
+    cors-allow-origin=*; enable-cors=true                                                        -
+    canary-weight=5; canary-by-header-pattern=a                                                  canary-by-header-pattern has no effect without canary-by-header / canary-weight has no effect without canary
+    proxy-redirect-from=/a                                                                       proxy-redirect-from has no effect without proxy-redirect-to
+    proxy-redirect-from=/a; proxy-redirect-to=/b                                                 -
+    proxy-redirect-from=default; proxy-redirect-to=/b                                            proxy-redirect-to has no effect beside proxy-redirect-from: default
+    mirror-host=a.example; auth-cache-duration=5m; auth-url=http://apple.demo.svc/               auth-cache-duration has no effect without auth-cache-key / mirror-host has no effect without mirror-target
+    proxy-request-buffering=off; proxy-http-version=1.0                                          proxy-request-buffering: off has no effect: a body is held until all of it is there, because of proxy-http-version: 1.0
+    proxy-request-buffering=off; mirror-target=http://apple.demo.svc                             proxy-request-buffering: off has no effect: a body is held until all of it is there, because of mirror-target
+    proxy-request-buffering=off; mirror-target=http://apple.demo.svc; mirror-request-body=off    -
+    proxy-body-size=100m                                                                         -
+    proxy-body-size=64m; proxy-request-buffering=on                                              -
+    proxy-body-size=65m; proxy-request-buffering=on                                              proxy-request-buffering: on has no effect: proxy-body-size is 0, or so large that 2 such bodies come to more than 134217728 bytes, the limit namespace_body_bytes
+    proxy-body-size=0; proxy-request-buffering=on; proxy-http-version=1.0                        proxy-request-buffering: on and proxy-http-version: 1.0 have no effect: proxy-body-size is 0, or so large that 2 such bodies come to more than 134217728 bytes, the limit namespace_body_bytes
+ROWS
+}
+
+@test "what has no effect closes nothing, whatever ANNOTATION_POLICY is" {
+  ANNOTATION_POLICY=strict assert_effects <<'ROWS'
+    ssl-redirect=false; force-ssl-redirect=true   ssl-redirect: false has no effect beside force-ssl-redirect
+ROWS
+}
+
 @test "an Ingress without annotations is rendered as if no other had any" {
   local values number=0
   for values in '' '"true" "1" "/" "10.0.0.1" "a"'; do

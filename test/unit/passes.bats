@@ -144,22 +144,26 @@ cuts() { # BYTES NEAR RANDOM
   cmp "$dir/whole" <(fetch "$folder")
 }
 
-@test "a step that would compute for ever fails its pass, and the log says why" {
+@test "a step has a bound of CPU time: where that is over, its pass fails, and the log says why" {
   source "$bin/loop"
   use_files
   step_cpu_seconds=1
-  fetch() { run_jq -n 'last(repeat(1))'; }
+  fetch() {
+    ulimit -S -t >"$dir/seconds"
+    kill -XCPU "$BASHPID" # as the kernel does then
+  }
   try pass
   assert_equal 152 "$status"
   assert_equal fetch "$(<"$next/step")"
   assert_contains "$(<"$next/log")" 'CPU time limit exceeded'
+  assert_equal 1 "$(<"$dir/seconds")"
 }
 
-@test "a step that would take all memory fails its pass, and nothing else of the pod" {
+@test "a step that takes more than half of the memory fails its pass, and nothing else of the pod" {
   source "$bin/loop"
   use_files
   half_of_memory=100000
-  fetch() { run_jq -n '[range(1e9)]'; }
+  fetch() { run_jq -n '[range(2e7)]'; } # 400 MB
   try pass
   ((status != 0))
   assert_equal fetch "$(<"$next/step")"

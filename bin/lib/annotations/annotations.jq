@@ -29,6 +29,10 @@
 #   locations, paths        what it costs nginx (limits.jq): so many locations more in each host, at most; and each path
 #                           counts as so many more
 #   once, characters        what it adds to nginx.conf: nothing for each path; so many characters for each element
+#   as_default {a value: what counts instead of it where it is a default (DEFAULT_ANNOTATIONS)}
+#   no_effect  [{value, beside or without: [other annotation], with, on}]: when it has no effect, which is a problem: where
+#              it is `value`, and beside (or without) one of the others whose value is like the expression `with`.
+#              Without `value` and `with`, any counts that is not false, off or 0. `on` says on what it has none
 #   instead    of one that is not supported: what does the same
 #   about      what it does, in a sentence
 #
@@ -127,7 +131,7 @@ def possible:
 # input: {name, value, row} / output: whether it asks for protection
 def asks_for_protection:
   if .row.class == "switch" then .value != "off" and ([.value | flag] != [false])
-  elif .row.closes then .row.closes as $closes | "\(.value)"[:100] | test("\\A(\($closes))\\z")
+  elif .row.closes then .row.closes as $closes | "\(.value)"[:1024] | test("\\A(\($closes))\\z")
   elif .row.type == null then .row.class == "protective" and (.value | type != "string" or test("[^ \\t\\r\\n]"))
   else .row.class == "protective" and (.row.type != "flag" or ([.value | flag] != [false]))
   end;
@@ -176,6 +180,38 @@ def lacking:
   | select(.set["enable-global-auth"])
   | .wrong = "enable-global-auth needs auth-url, which says who is asked";
 
+# input: a value / output: whether it switches nothing off
+def is_on: . != null and . != false and . != "off" and . != 0;
+
+# input: {annotation: value} / output: [that of $names with a value like $with], as they are told
+def those($names; $with):
+  [ $names[] as $name | .[$name]
+    | if $with == null then select(is_on) | $name
+      else select(. != null and (tostring | test("\\A(\($with))\\z"; "i"))) | "\($name): \(.)"
+      end ];
+
+# input: [what is understood and set] / output: a sentence for each reason for which some have no effect
+#
+# What is only a default need not. Of a canary, the feature says so (canary.jq).
+def without_effect:
+  (map(.set) | add // {}) as $set
+  | if $set.canary then map(select(.key | startswith("canary"))) else . end
+  | map(
+      .name as $name | $set[.key] as $value
+      | select(.default or .wrong | not).row.no_effect[]?
+      | select(if has("value") then .value == $value else $value | is_on end)
+      | .with as $with
+      | (.beside // .without) as $others
+      | ($set | those($others; $with)) as $found
+      | select(if .beside then $found != [] else $found == [] end)
+      | {name: (if has("value") then "\($name): \($value | if type == "boolean" then tostring else . end)" else $name end),
+         why: ((if .on then "on \(.on) " else "" end)
+           + if .beside then "beside \($found | join(" and "))"
+             else "without \($others | join(" or "))\(if $with then ": \($with | gsub("[|]"; " or "))" else "" end)"
+             end)})
+  | group_by(.why)[]
+  | "\(map(.name) | unique | join(", ")) \(if length > 1 then "have" else "has" end) no effect \(.[0].why)";
+
 # input: DEFAULT_ANNOTATIONS, lines "name: value" / output: [what is understood of each]
 def defaults:
   [ split("\n")[] | trimmed | select(. != "")
@@ -203,7 +239,10 @@ def with_defaults($defaults):
     [.[] | select(.set and (.wrong | not)).key] as $said
     | any(.[]; .set["enable-global-auth"] == false) as $without_auth
     | [ $defaults[] | .key as $key
-        | select(all($said[]; . != $key) and ($without_auth and ($key | startswith("auth-")) | not)) ] as $counting
+        | select(all($said[]; . != $key) and ($without_auth and ($key | startswith("auth-")) | not))
+        | .default = true
+        | .row.as_default[.set[$key] | tostring] as $instead
+        | if $instead then .set[$key] = $instead else . end ] as $counting
     | map(if .wrong and (.key | IN($counting[].key)) then del(.set) else . end) + $counting
   end;
 
@@ -254,7 +293,9 @@ def asked($policy; $defaults):
             | sort_by(startswith("auth-tls-") | not)[:10]),
           $closed,
           moves: any($all[]; moves_all),
-          problems: (if $closed then [{reason: "ProtectionNotAvailable", message: $closed}] else [] end + $problems)
+          problems: (if $closed then [{reason: "ProtectionNotAvailable", message: $closed}]
+                     else [$all | map(select(.set)) | without_effect | {reason: "AnnotationRefused", message: .}]
+                     end + $problems)
         }
     end;
 

@@ -1,9 +1,9 @@
 # What is let in of a Secret with a key pair, or with the certificates of authorities.
 #
-# openssl and nginx get nothing but certificates and one clear private key. They would read much more: above all a key
-# that is encrypted so that it takes minutes to find out that no passphrase fits.
+# openssl and nginx get nothing but certificates and one clear private key. They would read much more: above all an
+# encrypted key, which nobody has a passphrase for.
 include "secrets/wanted-secrets"; # refused
-include "secrets/named"; # here and below, so that jq 1.8.2 does not crash (bin/README.md)
+include "secrets/named"; # here and below: what the includes need (the rule of includes, bin/README.md)
 include "allow";
 
 # input: text / output: the PEM blocks of a kind, which has only the characters of base64

@@ -8,7 +8,7 @@
 #         of one that was asked for not long ago;
 #         "more" if there are too many for one round
 include "secrets/wanted-secrets"; # wishes, by_secret, refused, present, lines
-include "secrets/named"; # here and below, so that jq 1.8.2 does not crash (bin/README.md)
+include "secrets/named"; # here and below: what the includes need (the rule of includes, bin/README.md)
 include "allow";
 
 # How many are asked for in a round, and how often: one that serves at each look, as its passwords may have changed.

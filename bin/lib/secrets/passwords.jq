@@ -1,7 +1,7 @@
 # The passwords in a Secret: what auth-secret names.
 #
-# nginx compares them in its workers, so a hash that takes long would hold up everybody's requests: only those are let
-# in that take a tenth of a second at most. Nobody but nginx gets to see them; a problem never has a part of a line.
+# nginx compares them in its workers, which serve everybody: only hashes are let in that take a tenth of a second at
+# most. Nobody but nginx gets to see them; a problem never has a part of a line.
 
 def most_users: 1000;
 def most_bytes: 131072;
@@ -38,7 +38,7 @@ def htpasswd:
   end;
 
 # input:  text in base64
-# output: the hash in it, without white space at its end, which takes long to look for in long text; that is no hash
+# output: the hash in it, without white space at its end; longer text stays as it is, and is no hash
 def value_as_hash: if length > 400 then . else @base64d | sub("\\s+\\z"; "") end;
 
 # input: a Secret / output: the same of its passwords

@@ -10,7 +10,7 @@
 # same. A headless Service has no address, so its requests go to the pods. So they do where ENDPOINT_CIDRS says whom
 # nginx may call: kube-proxy would go to all endpoints of the Service.
 #
-# With affinity, none of these count.
+# With affinity, none of these count (no_effect in annotations.json).
 #
 # proxy-next-upstream and -tries are directives of nginx, which asks each server of an upstream once. Who allows three
 # tries, and has one pod, wants it to be asked three times: so its upstream has it three times, but not more. (Not
@@ -36,7 +36,7 @@ def wanted:
         | {kind: "\($kind).subset-\($subset)", balance: {$hash, $subset}}
       else {$kind, balance: {$hash}}
       end
-  elif .["load-balance"] == "ewma" then {kind: ".least-conn", balance: {method: "least_conn"}}
+  elif .["load-balance"] | IN("ewma", "default") then {kind: ".least-conn", balance: {method: "least_conn"}}
   elif (.["proxy-next-upstream"] or .["proxy-next-upstream-tries"])
     and .["proxy-next-upstream"] != "off" and tries > 1 then {kind: ".tries-\(tries)", balance: {tries: tries}}
   else null
@@ -75,10 +75,13 @@ def claims($context; answer):
     problem("LimitExceeded"; "upstream-hash-by has no effect: those of its namespace read more than \(most_read) different headers, cookies and arguments"))
   | telling(wants_address and $context.settings.ENDPOINT_CIDRS != "";
       annotation_refused("service-upstream has no effect, because ENDPOINT_CIDRS is set, and kube-proxy would go to any endpoint"))
+  | def address: select(wants_address and $context.settings.ENDPOINT_CIDRS == "") | service_address($context) | values;
+  def choosing: annotations($context.options) | if .["upstream-hash-by"] then "upstream-hash-by" else select(.["load-balance"] == "ewma") | "load-balance: ewma" end;
+  telling((.balance | not) and [choosing] != [] and [address] != [];
+    annotation_refused("\(choosing) has no effect beside service-upstream"))
   | map(
       when(.upstream and .options and (.balance | not) and (is_too_much | not);
-        [ (select(wants_address and $context.settings.ENDPOINT_CIDRS == "") | service_address($context) | values
-           | {kind: ".address", balance: {address: .}}),
+        [ (address | {kind: ".address", balance: {address: .}}),
           $all_wanted[.options - 1] ][0] as $wanted
         | when($wanted; .upstream += $wanted.kind | .balance = $wanted.balance)));
 

@@ -3,8 +3,8 @@
 # The hashes of the passwords are in a file, which nginx reads for each request (passwords.jq says which are let in).
 # While that file is not there, because the Secret is missing, unreadable, or not read yet, the Ingress is closed.
 #
-# nginx computes the hash of whatever a client sends, which takes the longer the longer that is. So what is too long for
-# a password is looked up in a file that does not exist: that is a 403.
+# nginx computes the hash of whatever a client sends. So a login that is longer than any password of ours is looked up
+# in a file that does not exist: that is a 403.
 #
 # The pod does not get the password: nginx has compared it, and sends no header Authorization, unless
 # auth-response-headers has one of the authentication service (external-auth.jq).

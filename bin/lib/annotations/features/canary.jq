@@ -28,6 +28,12 @@ def lacking($set; $own):
   | if length < 10 then map(sub("white"; "allow")) else $set | keys | map(select(startswith("canary") | not)) end
   | map(select($set[.] != $own[.]));
 
+# input: {annotation: value} of a canary / output: [those that have no effect, as the main Ingress's $own differ]
+def foreign_to_canaries($own):
+  to_entries
+  | map(select(.value != $own[.key]).key
+      | select((startswith("canary") or IN("affinity-canary-behavior", "server-alias", "from-to-www-redirect", "app-root")) | not));
+
 # input: a claim / output: a problem of it
 def gets_nothing($reason; $message): problem($reason; "the canary gets no requests: \($message)");
 
@@ -82,6 +88,11 @@ def with_canary($canaries; $context):
           gets_nothing("NoReadyEndpoints"; "Service \(.service) \(no_pods($context.slices))")
         else empty
         end ),
+    ( select($missing == [])
+      | ($set | foreign_to_canaries($own)) as $names
+      | select($names != [])
+      | $canary
+      | annotation_refused("\($names | join(", ")) \(if $names | length > 1 then "have" else "has" end) no effect beside canary: those of its main Ingress count") ),
     ( $canaries[1:][] | gets_nothing("CanaryTaken"; "\(place_name) has \($canary.of) for its canary") );
 
 # input: the claim of a canary / output: whether the same pods get its requests without it; $main is the main claim

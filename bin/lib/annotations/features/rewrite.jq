@@ -87,7 +87,7 @@ def pod_gets($target):
 # The path of the rule itself as the target rewrites nothing, as in ingress-nginx: / with rewrite-target: / is common. A
 # default backend has no path to rewrite, but a URL as the target is for its requests, too.
 def with_rewrite($options):
-  ({options: (.options // .moves)} | annotations($options)["rewrite-target"]) as $target
+  ({options: (.options // .moves.options)} | annotations($options)["rewrite-target"]) as $target
   | if $target == null or $target == .path then .
     elif $target | startswith("http") | not then
       when(.options and (.pathType | IN("RegularExpression", "Exact")); .rewrite = pod_gets($target))
