@@ -100,7 +100,8 @@ add_path() { # NAME PATH [SERVICE PORT]
     assert_equal "$id: blue auth blue" "$id: $(who_answers_paths "h$id.example" /{one,two,three}/x -- "${with[@]}" | xargs)"
   done
   assert_equal 'red red red' "$(who_answers_paths h2.example /{one,two,three} | xargs)"
-  assert_equal 'CanaryTaken: e2e/port-late: the canary gets no requests: Prefix path / of host port.example has Ingress e2e/port-other for its canary' "$(problems)"
+  assert_equal "CanaryTaken: e2e/port-late: the canary gets no requests: Prefix path / of host port.example has Ingress e2e/port-other for its canary
+$(printf 'AnnotationRefused: e2e/second-%s: backend-protocol has no effect beside canary: those of its main Ingress count\n' 1 2 3)" "$(problems)"
 }
 
 @test "canary-weight: so many of a hundred, or of canary-weight-total; none and all are exact" {
