@@ -37,7 +37,7 @@ def answer:
   (if .of then "set $ingress \(.of | object | in_quotes); " else "" end) + (.directives // "")
   + if .upstream then .pass // "proxy_pass \"http://\(.upstream | harmless)\";"
     elif .status then "return \(.status) \"\(sentence)\\n\";"
-    else "return 404 \"No rule of an Ingress matches host $plain_host and path $uri.\\n\";"
+    else "return 404 \"No rule of an Ingress matches host $host and path $uri.\\n\";"
     end;
 
 # input: a location / output: what its blocks begin with; $exact is {"path": true} for the Exact paths of its server
