@@ -219,9 +219,10 @@ ROWS
 }
 
 # A Service "dual" with three pods, each with an address of both families, and "late", whose IPv4 addresses are not ready.
+# Both have two ports of one number.
 dual='def slice($name; $type; $ready; addresses): {metadata: {namespace: "demo", name: "\($name)-\($type)", labels: {"kubernetes.io/service-name": $name}},
-      addressType: $type, ports: [{name: "http", port: 8080}], endpoints: [addresses | {addresses: [.], conditions: {ready: $ready}}]};
-    def service($name): {metadata: {namespace: "demo", $name}, spec: {clusterIPs: ["10.96.0.7", "fd00::7"], ipFamilies: ["IPv4", "IPv6"], ports: [{name: "http", port: 80}]}};
+      addressType: $type, ports: [{name: "http3", port: 8080, protocol: "UDP"}, {name: "http", port: 8080}], endpoints: [addresses | {addresses: [.], conditions: {ready: $ready}}]};
+    def service($name): {metadata: {namespace: "demo", $name}, spec: {clusterIPs: ["10.96.0.7", "fd00::7"], ipFamilies: ["IPv4", "IPv6"], ports: [{name: "http3", port: 80, protocol: "UDP"}, {name: "http", port: 80}]}};
     def ingress($name; $service; $annotations): {metadata: {namespace: "demo", $name, annotations: ($annotations | with_entries(.key |= "nginx.ingress.kubernetes.io/\(.)"))},
       spec: {ingressClassName: "bash", rules: [{host: "\($name).example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: $service, port: {number: 80}}}}]}}]}};
     .services.items = [service("dual", "late")]
