@@ -91,6 +91,9 @@ add_path() { # NAME PATH [SERVICE PORT]
     add_path "second-$id" /three red 80
     ingress "third-$id" "h$id.example" /three blue canary=true "$by"
   done
+  ingress closed closed.example / red auth-type=digest
+  ingress closed-same closed.example / red canary=true canary-weight=100
+  ingress closed-other closed.example / blue canary=true canary-weight=100
   ingress port-main port.example / red
   ingress port-other port.example / red:443 canary=true canary-weight=100
   ingress port-late port.example / blue canary=true canary-weight=100
@@ -101,7 +104,8 @@ add_path() { # NAME PATH [SERVICE PORT]
   done
   assert_equal 'red red red' "$(who_answers_paths h2.example /{one,two,three} | xargs)"
   assert_equal "CanaryTaken: e2e/port-late: the canary gets no requests: Prefix path / of host port.example has Ingress e2e/port-other for its canary
-$(printf 'AnnotationRefused: e2e/second-%s: backend-protocol has no effect beside canary: those of its main Ingress count\n' 1 2 3)" "$(problems)"
+$(printf 'AnnotationRefused: e2e/second-%s: backend-protocol has no effect beside canary: those of its main Ingress count\n' 1 2 3)" "$(problems | grep -v '/closed')"
+  assert_equal 3 "$(problems | grep -c '^ProtectionNotAvailable: e2e/closed')"
 }
 
 @test "canary-weight: so many of a hundred, or of canary-weight-total; none and all are exact" {
@@ -235,6 +239,10 @@ $(printf 'AnnotationRefused: e2e/second-%s: backend-protocol has no effect besid
   done
   ingress canary canary.example / blue "canary=$bad" canary-weight=100
   ingress main-canary canary.example / red
+  ingress unclear alone.example /secret blue "canary=$bad" auth-type=basic
+  ingress other/rest alone.example / red bash-ingress.local/share-host-with=*
+  ingress beside alone.example / red
+  ingress lonely lonely.example /secret blue canary=perhaps
   ingress total total.example / red
   ingress part total.example / blue canary=true canary-weight=100 canary-weight-total=many
   serve
@@ -248,6 +256,7 @@ $(printf 'AnnotationRefused: e2e/second-%s: backend-protocol has no effect besid
     assert_equal red "$(who_answers "$name.example" /x)"
   done
   assert_equal red=20 "$(tally 20 total.example /)"
+  assert_equal '503 503 404' "$(statuses {alone.example/secret,lonely.example/{secret,x}})"
 }
 
 @test "affinity-canary-behavior: a client stays where its session began; with legacy, the rules count for each request" {

@@ -47,5 +47,22 @@ def canaries_of_nobody:
   | {of: $canary.of, reason: ($location.reason // "CanaryWithoutMain"),
      message: "the canary gets no requests: \($location.message // "its main \($main) does not have \(.path) of host \(.host)")"};
 
+# input:  [winner of one host]
+# output: problems of those with a path that is a regular expression for one Ingress and a Prefix for another: nginx asks
+#         the Prefix first, but where it is /, which is then no expression (rewrite.jq: guests make it one)
+def hidden:
+  (map(select(.pathType == "Prefix")) | map({(.path): .}) | add // {}) as $prefixes
+  | any(.[]; .guest) as $has_guests
+  | .[]
+  | select(.pathType == "RegularExpression") | . as $expression
+  | $prefixes[.path] // empty
+  | select(.of != $expression.of)
+  | (if .path == "/" and ($has_guests | not) then {hidden: ., before: $expression} else {hidden: $expression, before: .} end) as {$hidden, $before}
+  | {of: $hidden.of, reason: "PathTaken",
+     message: "\($hidden.pathType) path \(.path) of host \(if .host == "" then "*" else .host end) comes after \($before.pathType) path \(.path) of \($before.of), so no request is left for it\(if .path == "/" then "" else ", but those for longer names" end)"};
+
 # input: the state / output: these problems
-def unserved_problems: hosts_of_nobody, (if .canaries == [] then empty else canaries_of_nobody end);
+def unserved_problems:
+  hosts_of_nobody,
+  (if .canaries == [] then empty else canaries_of_nobody end),
+  (.hosts[] | select(any(.[]; .pathType == "RegularExpression")) | hidden);

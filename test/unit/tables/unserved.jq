@@ -28,6 +28,10 @@ def cases: {
   "unserved-host-refused": {spec: {rules: [at("fine.example").spec.rules[0], at("not_fine").spec.rules[0]]}},
   "unserved-path-taken": at("plain.example"),
   "unserved-host-taken": (at("plain.example"; path("/shop"; "Prefix"; apple)) | in_namespace("shop")),
+  "served-prefix": at("same.example"; path("/app"; "Prefix"; apple)),
+  "unserved-expression": (at("same.example"; path("/app"; "Prefix"; backend("cherry"; 80))) | with({"rewrite-target": "/"})),
+  "served-expression": (at("same-root.example"; path("/"; "Prefix"; apple)) | with({"rewrite-target": "/x"})),
+  "unserved-prefix": at("same-root.example"),
   # Services
   "unserved-no-service": at("no-service.example"; path("/"; "Prefix"; backend("absent"; 80))),
   "unserved-no-port": at("no-port.example"; path("/"; "Prefix"; backend("apple"; 81))),

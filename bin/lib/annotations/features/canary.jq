@@ -65,7 +65,11 @@ def pattern:
 
 # --- claims
 
-# input: a main claim / output: the same with its canary, and problems of the canaries; $canaries are those of its place
+# input: a main claim that no Service answers / output: the same, and problems of the canaries of its place
+def without_canary($canaries): . as {$reason, $message} | ., ($canaries[] | gets_nothing($reason; $message));
+
+# input: any other main claim / output: the same with its canary, and problems of the canaries; $canaries are those of
+#         its place
 def with_canary($canaries; $context):
   $canaries[0] as $canary
   | ($canary | annotations($context.options)) as $set
@@ -124,9 +128,12 @@ def claims($context; answer):
            | {($place): map(select(changes_nothing($main) | not))})
        | add // {} | map_values(select(. != []))) as $canaries
     | [ ( to_entries[] | .key as $number | .value
-          | when(asks and $mains[place] == $number and $canaries[place]; with_canary($canaries[place]; $context)) ),
+          | if (asks and $mains[place] == $number and $canaries[place]) | not then .
+            elif .status then without_canary($canaries[place])
+            else with_canary($canaries[place]; $context)
+            end ),
         ( $canaries | to_entries[] | select($mains[.key] == null) | .value[]
-          | if is_unclear then .
+          | if is_unclear then ., {of, created, options, host, path: "/", pathType: "Default"}
             else gets_nothing("CanaryWithoutMain"; "no other Ingress of its namespace asks for \(place_name)")
             end ) ]
   end;
