@@ -127,13 +127,24 @@ assert_state_is_small() {
   assert_state_is_small
 }
 
-# Opens a connection to the tenant's Ingress and sends a body of 8 MB but for its last byte. sockets has one more.
-send_most_of_a_body() {
+# Opens a connection to the tenant's Ingress and sends a body but for its last byte. sockets has one more.
+send_most_of_a_body() { # BYTES
   local address socket
   address=$(address_with_port)
   exec {socket}<>"/dev/tcp/${address%:*}/${address##*:}"
   sockets+=("$socket")
-  { printf 'POST / HTTP/1.1\r\nHost: bodies.example\r\nContent-Length: 8000001\r\n\r\n' && head -c 8000000 /dev/zero; } >&"$socket" || true
+  { printf 'POST / HTTP/1.1\r\nHost: bodies.example\r\nContent-Length: %d\r\n\r\n' "$(($1 + 1))" && head -c "$1" /dev/zero; } >&"$socket" || true
+} 2>/dev/null # one that is refused may be closed meanwhile
+
+# Prints the first words of the answers that are there, each once, and closes the connections.
+answers_until_now() {
+  local socket answer
+  for socket in "${sockets[@]}"; do
+    read -r -t 0.02 -u "$socket" answer || answer='none yet'
+    echo "${answer:0:12}" >>"$BATS_TEST_TMPDIR/answers"
+    exec {socket}>&-
+  done
+  sort -u "$BATS_TEST_TMPDIR/answers" | xargs
 }
 
 @test "bodies that nginx holds have a volume of their own: who fills it gets a 500, and a small body needs no room there" {
@@ -141,16 +152,24 @@ send_most_of_a_body() {
     "nginx.ingress.kubernetes.io/proxy-request-buffering": "on", "nginx.ingress.kubernetes.io/proxy-body-size": "8m"})'
   kubectl -n e2e create ingress held --class bash --rule 'held.example/*=backend:80' --annotation nginx.ingress.kubernetes.io/proxy-request-buffering=on >/dev/null
   wait_for 20 always_status 200 held.example / -d small
-  local sockets=() socket answer
-  for _ in {1..90}; do send_most_of_a_body; done
+  local sockets=()
+  for _ in {1..90}; do send_most_of_a_body 8000000; done
   assert_neighbour_unharmed ''
   wait_for 10 always_status 200 held.example / -d small
-  for socket in "${sockets[@]}"; do
-    read -r -t 0.02 -u "$socket" answer || answer='none yet'
-    echo "${answer:0:12}" >>"$BATS_TEST_TMPDIR/answers"
-    exec {socket}>&-
-  done
-  assert_equal 'HTTP/1.1 500 none yet' "$(sort -u "$BATS_TEST_TMPDIR/answers" | xargs)"
+  assert_equal 'HTTP/1.1 500 none yet' "$(answers_until_now)"
+}
+
+@test "large bodies that nginx holds for a namespace leave half of that volume to others: one too many is refused" {
+  tenant_creates 'service("backend"), slice("backend"; ["10.0.0.1"]; 80), (ingress("bodies"; ["bodies.example"]) | .metadata.annotations = {
+    "nginx.ingress.kubernetes.io/proxy-request-buffering": "on", "nginx.ingress.kubernetes.io/proxy-body-size": "50m"})'
+  kubectl -n e2e create ingress held-too --class bash --rule 'held-too.example/*=backend:80' --annotation nginx.ingress.kubernetes.io/proxy-request-buffering=on >/dev/null
+  wait_for 20 always_status 200 held-too.example / -d small
+  head -c 900000 /dev/zero >"$BATS_TEST_TMPDIR/body"
+  local sockets=()
+  for _ in {1..12}; do send_most_of_a_body 50000000; done
+  assert_equal 200 "$(ask held-too.example / -o /dev/null -w '%{http_code}' --data-binary "@$BATS_TEST_TMPDIR/body")"
+  assert_equal 'HTTP/1.1 503 none yet' "$(answers_until_now)"
+  (($(grep -c 'none yet' "$BATS_TEST_TMPDIR/answers") <= 2 * $(controller_pods | wc -w)))
 }
 
 @test "an Ingress with 5,000 mistakes leaves the neighbour's problem in the log, and in the Events" {

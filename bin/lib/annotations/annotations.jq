@@ -30,7 +30,7 @@
 #                           counts as so many more
 #   once, characters        what it adds to nginx.conf: nothing for each path; so many characters for each element
 #   as_default {a value: what counts instead of it where it is a default (DEFAULT_ANNOTATIONS)}
-#   no_effect  [{value, beside or without: [other annotation], with, on}]: when it has no effect, which is a problem: where
+#   no_effect  [{value, beside or without: [other annotation], with, on}]: when it has no effect, which is a problem: if
 #              it is `value`, and beside (or without) one of the others whose value is like the expression `with`.
 #              Without `value` and `with`, any counts that is not false, off or 0. `on` says on what it has none
 #   instead    of one that is not supported: what does the same

@@ -5,10 +5,10 @@
 #
 # - A body that is held takes 32k of memory, and the rest goes to a file on a volume of its own, whose size is fixed:
 #   when it is full, a request with a larger body gets a 500. So the number of these files has a limit, too: 8,192 of
-#   256 MiB, for which the workers have descriptors. Where proxy-body-size allows more than 8 MiB, a body is held only if
-#   the Ingress itself says so (a default does not count), and if two of them fit into the share of its namespace,
-#   namespace_body_bytes in limits.json. Then nginx takes as many at once from all its clients as fit; one more is a 503.
-#   Else, bodies are passed on as they come.
+#   256 MiB, for which the workers have descriptors. Where proxy-body-size allows more than 8 MiB, a body is held only
+#   if the Ingress itself says so (a default does not count), and if two of them fit into the share of its namespace,
+#   namespace_body_bytes in limits.json. Then nginx takes as many at once from all its clients as fit; one more is a
+#   503. Else, bodies are passed on as they come.
 # - An answer has at most 1 MiB in its buffers, and nothing of it goes to a file (proxy_max_temp_file_size): the
 #   number of such files has no limit. nginx rejects sizes that do not fit together (ngx_http_upstream.c:
 #   proxy_busy_buffers_size): here they are made to fit.
@@ -22,7 +22,7 @@ def most_held: 1048576;
 # output: whether nginx is to take the whole body before it asks a pod. HTTP/1.0 needs the length.
 def holds_bodies: (.["proxy-request-buffering"] | IN("on", "default")) or .["proxy-http-version"] == "1.0";
 
-# How many bodies of more than 8 MiB must fit into the share of a namespace: with fewer, uploads would mostly be refused.
+# How many bodies of more than 8 MiB must fit into the share of a namespace: with one, uploads would mostly be refused.
 def fewest_at_once: 2;
 
 # input:  {annotation: value}; $share: how many bytes a namespace may have
