@@ -65,11 +65,6 @@ load words
 AnnotationRefused: e2e/large: proxy-request-buffering: on $why" "$(problems)"
 }
 
-# Sends an upload of 2 MB that does not end before 5 s are over, and prints its status.
-upload() { # HOST
-  { head -c 1900000 "$dir/large" && sleep 5; } | status "$1" / -X POST -T - -H 'Transfer-Encoding: chunked' --max-time 4
-}
-
 @test "large bodies are held for as many clients at once as fit into what their namespace may have; others, and requests without such a body, do not wait" {
   ingress held one.example / red proxy-request-buffering=on proxy-body-size=50m limit-conn-status-code=429
   ingress smaller two.example / blue proxy-request-buffering=on proxy-body-size=9m
@@ -77,12 +72,21 @@ upload() { # HOST
   ingress other/held four.example / red proxy-request-buffering=on proxy-body-size=50m
   serve
   head -c 2000000 /dev/zero >"$dir/large"
-  for host in one.example two.example; do upload "$host" >/dev/null & done
+  local host rest open=()
+  for host in one two; do # an upload of each goes on until its pipe is closed
+    mkfifo "$dir/rest-$host"
+    { head -c 1900000 "$dir/large" && cat "$dir/rest-$host"; } |
+      status "$host.example" / -X POST -T - -H 'Transfer-Encoding: chunked' --max-time 90 >"$dir/status-$host" 3>&- &
+    exec {rest}>"$dir/rest-$host"
+    open+=("$rest")
+  done
   no_more() { [[ $(status one.example / -H 'Transfer-Encoding: chunked' -d x) == 429 ]]; }
-  wait_for 3 no_more
+  wait_for 20 no_more
   assert_equal '429 503 200 200' "$(statuses {one,two,three,four}.example/ -- --data-binary "@$dir/large")"
   assert_equal '200 200' "$(status one.example / -d short) $(status one.example /)"
-  wait
+  for rest in "${open[@]}"; do exec {rest}>&-; done
+  wait_for 20 test -s "$dir/status-one" -a -s "$dir/status-two"
+  assert_equal '200 200' "$(<"$dir/status-one") $(<"$dir/status-two")"
   assert_equal 200 "$(status one.example / --data-binary "@$dir/large")"
   assert_equal '' "$(problems)"
 }
