@@ -10,7 +10,7 @@
 include "annotations"; # asked, defaults, protects, sharing
 include "annotations/expressions"; # expression
 include "limits"; # limits
-include "allow"; # certain, is_acme_challenge, is_name, only_hosts_of_rules, path_refusal, quoted
+include "allow"; # is_acme_challenge, is_name, meanings, only_hosts_of_rules, path_refusal, quoted
 
 # input: anything / output: what the arguments of ingresses.jq come to, which all Ingresses have in common
 def settings:
@@ -90,9 +90,9 @@ def answered_as_asked($redirect; $closed):
 #         could be among those that are left out; and of hosts that are left out, all are.
 def refused_claims($ingress):
   [ ( .[] | select(.host and .problem)
-      | {host, path: (.pathType as $type | .path | certain($type == "RegularExpression")), pathType: "Refused"} ),
+      | {host, path: (.pathType as $type | .path | meanings($type == "RegularExpression")), pathType: "Refused"} ),
     ( ($ingress.left_out // [] | only_hosts_of_rules[]), (.[] | select($ingress.excess and .pathType == "Default").host)
-      | {host: ., path: "/", pathType: "Refused"} ) ]
+      | {host: ., path: ("/", (select($ingress.may_challenge) | "\(challenges)/")), pathType: "Refused"} ) ]
   | unique;
 
 # --- what is of all claims
