@@ -57,8 +57,16 @@ def is_acme_challenge:
   .pathType != "RegularExpression"
   and (.path // "" | . == challenges or startswith("\(challenges)/"));
 
-# input: a claim or location; $set are its annotations / output: whether nobody needs a login there
-def needs_no_login($set): is_acme_challenge and $set["rewrite-target"] == null;
+# input:  a claim or location; $set: {annotation: value} of its Ingress
+# output: whether what $annotation asks for does not count there
+#
+# This is the list of all that let these paths of their own Ingress go: logins, unless the pod gets another path, and
+# redirects to HTTPS. All else holds there, too: above all lists of addresses, rates and other redirects.
+def is_free_of($annotation; $set):
+  is_acme_challenge
+  and ({ "auth-tls-secret": "login", "auth-type": "login", "auth-url": "login",
+         "force-ssl-redirect": "redirect", "ssl-redirect": "redirect" }[$annotation]
+       | . == "redirect" or (. == "login" and $set["rewrite-target"] == null));
 
 # --- what a path could mean that is not served
 
@@ -97,8 +105,8 @@ def folder_of_meanings($expression):
 # output: each path that it could mean: "/my%20files" => "/my%20files", "/my files"; or, with "/" at its end, the folder
 #         in which it could mean any
 #
-# Of a path beyond 1,024 characters, only those above it can be let in: so the lowest of these stands for it. And tokens of
-# ACME challenges come and go, so what is for one of them may be for all.
+# Of a path beyond 1,024 characters, only those above it can be let in: so the lowest of these stands for it. And tokens
+# of ACME challenges come and go, so what is for one of them may be for all.
 def meanings($expression):
   if ($expression | not) and is_certain then
     if length > 1024 then .[:1025] | split("/")[:-1] | join("/") else [., decoded | rtrimstr("/")] | unique[] end

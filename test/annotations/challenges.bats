@@ -71,3 +71,75 @@ challenge=/.well-known/acme-challenge/token
   assert_equal '200 200 503 503' "$(statuses one.example/.well-known/{acme-challenge{,/x,s},x})"
   assert_equal '503 503 403 503' "$(statuses {two,three,four,five}.example"$challenge")"
 }
+
+# An Ingress with the challenge's path for itself: cert-manager's edit-in-place writes it into the application's.
+edited() { # NAME [ANNOTATION=VALUE...]
+  ingress "$1" "$1.example" "Exact:$challenge" red "${@:2}"
+  local file
+  file=$(echo "$BATS_TEST_TMPDIR"/objects/*-e2e-"$1.json")
+  jq '.spec.rules[0].http.paths += [.spec.rules[0].http.paths[0] | .path = "/" | .pathType = "Prefix"]' "$file" >"$file.new"
+  mv "$file.new" "$file"
+}
+
+@test "logins and redirects to HTTPS let the challenge in their own Ingress go, also as defaults, and everything else holds there" {
+  secret users Opaque 'auth=u:$apr1$a$WtaHPwLjsVBV9UVh8Vx7a/'
+  make_pair "$dir/authority" authority.example ecdsa
+  secret ca Opaque "ca.crt=@$dir/authority.crt"
+  local names=() expected='' shut=whitelist-source-range=10.0.0.0/8
+  row() { # CHALLENGE OTHERS ANNOTATION=VALUE...
+    names+=("row-${#names[@]}") expected+=" $1 $2"
+    edited "${names[-1]}" "${@:3}"
+  }
+  row 200 308 force-ssl-redirect=true
+  TLS=some row 200 308 ssl-redirect=true
+  row 200 401 auth-type=basic auth-secret=users
+  row 200 503 auth-type=basic auth-secret=missing
+  row 200 500 auth-url=http://nobody
+  row 200 308 auth-tls-secret=ca
+  row 200 308 auth-tls-secret=ca auth-tls-verify-client=optional auth-tls-match-cn=CN=a auth-tls-error-page=http://a.example
+  row 200 503 auth-tls-secret=missing
+  row 200 503 auth-tls-verify-client=on
+  row 200 308 auth-tls-secret=ca auth-type=basic auth-secret=users auth-url=http://nobody force-ssl-redirect=true
+  # the pod would get another path
+  row 401 401 auth-type=basic auth-secret=users rewrite-target=/x
+  row 500 500 auth-url=http://nobody rewrite-target=/x
+  row 308 308 auth-tls-secret=ca rewrite-target=/x
+  # lists of addresses
+  local login
+  for login in '403 auth-type=basic auth-secret=users' '500 auth-url=http://nobody' '308 auth-tls-secret=ca' '403 force-ssl-redirect=true'; do
+    # shellcheck disable=SC2086 # words
+    row 403 $login "$shut"
+    # shellcheck disable=SC2086
+    row 403 $login denylist-source-range=127.0.0.0/8
+  done
+  row 403 401 auth-type=basic auth-secret=users "$shut" satisfy=any
+  # other redirects
+  row 301 308 auth-tls-secret=ca permanent-redirect=http://a.example
+  row 302 302 force-ssl-redirect=true temporal-redirect=http://a.example
+  row 200 302 force-ssl-redirect=true app-root=/ui
+  # what closes an Ingress
+  row 503 503 auth-tls-secret=ca auth-tls-verify-client=maybe
+  row 503 503 auth-type=digest auth-secret=users
+  row 503 503 auth-url=http://nobody limit-rps=-1
+  row 503 503 force-ssl-redirect=yes
+  row 503 503 auth-tls-secret=ca server-snippet='deny all;'
+  # rates, after one request
+  row 200 308 auth-tls-secret=ca limit-rpm=1 limit-burst-multiplier=0
+  local limited=${names[-1]}
+  serve
+  asked() { # NAME...
+    local urls=() name
+    for name; do urls+=("$name.example$challenge" "$name.example/"); done
+    statuses "${urls[@]}"
+  }
+  assert_equal "${expected# }" "$(asked "${names[@]}")"
+  assert_equal 503 "$(status "$limited.example" "$challenge")"
+  # over HTTPS without a certificate
+  assert_equal '200 400 400' "$(statuses_tls row-5.example{"$challenge",/} row-12.example"$challenge")"
+  # what only some clients are to tell a pod is not told by others
+  assert_equal 'null null' "$(pod_gets '[.header["Ssl-Client-Verify", "Ssl-Client-Subject-Dn"] | tojson] | join(" ")' row-5.example "$challenge" -H 'ssl-client-verify: SUCCESS' -H 'ssl-client-subject-dn: CN=a')"
+  [[ ${TIER-unit} == unit ]] || return 0 # only that tier has settings of its own
+  edited plain
+  DEFAULT_ANNOTATIONS=$'auth-tls-secret: e2e/ca\nauth-type: basic\nauth-secret: e2e/users\nauth-url: http://nobody\nforce-ssl-redirect: true' serve
+  assert_equal '200 308' "$(asked plain)"
+}

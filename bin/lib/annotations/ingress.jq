@@ -10,7 +10,7 @@
 include "annotations"; # asked, defaults, protects, sharing
 include "annotations/expressions"; # expression
 include "limits"; # limits
-include "allow"; # is_acme_challenge, is_name, meanings, only_hosts_of_rules, path_refusal, quoted
+include "allow"; # is_free_of, is_name, meanings, only_hosts_of_rules, path_refusal, quoted
 
 # input: anything / output: what the arguments of ingresses.jq come to, which all Ingresses have in common
 def settings:
@@ -81,7 +81,7 @@ def answered_as_asked($redirect; $closed):
   else
     {host, path, pathType}
     + (if .weighed then {weighed} else {} end)
-    + (if $redirect and (is_acme_challenge | not) then {$redirect} else {} end)
+    + (if $redirect and (is_free_of("ssl-redirect"; {}) | not) then {$redirect} else {} end)
     + if $closed then {status: 503, reason: "ProtectionNotAvailable", message: $closed} else . end
   end;
 

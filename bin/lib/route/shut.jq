@@ -84,10 +84,10 @@ def and_above: . as $folder | indices("/")[] | $folder[:. + 1];
 # input:  a claim; $options: [{annotation: value}]
 # output: the folders of which it is closed if any path in them could be meant
 #
-# A path for ACME challenges must be reachable (RFC 8555, section 8.3): so what could be any path is not this one, unless
-# it could be any of these only.
+# A path for ACME challenges must be reachable (RFC 8555, section 8.3): so what could be any path is not this one,
+# unless it could be any of these only.
 def folders_at_stake($options):
-  needs_no_login(if .options then $options[.options - 1] else {} end) as $is_open
+  is_free_of("auth-url"; if .options then $options[.options - 1] else {} end) as $is_open
   | folder | and_above | select(($is_open | not) or startswith("\(challenges)/"));
 
 # input: [claim] that must stay shut / output: {above, below}: {"namespace folder": [one, and one of another Ingress]}
