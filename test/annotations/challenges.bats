@@ -5,7 +5,7 @@ load words
 challenge=/.well-known/acme-challenge/token
 
 @test "an authority reaches its challenge beside a protected path that is refused, unless that is one of a challenge" {
-  local number=0 path long answers
+  local number=0 long answers
   printf -v long '/%01100d' 0
   shut() { # ANSWERS PATH [ANNOTATION...]   of the challenge, of a path beside, of the host's other paths
     number=$((number + 1))
@@ -142,4 +142,44 @@ edited() { # NAME [ANNOTATION=VALUE...]
   edited plain
   DEFAULT_ANNOTATIONS=$'auth-tls-secret: e2e/ca\nauth-type: basic\nauth-secret: e2e/users\nauth-url: http://nobody\nforce-ssl-redirect: true' serve
   assert_equal '200 308' "$(asked plain)"
+}
+
+@test "while a challenge of its own namespace is there, an alias and a redirect of www serve on; another namespace's has the whole host" {
+  ingress alias al.example / red server-alias=al2.example
+  ingress solver al2.example "Exact:$challenge" blue
+  ingress www one.example / red from-to-www-redirect=true
+  ingress www-solver www.one.example "Exact:$challenge" blue
+  # another namespace has the whole host, or nothing of it
+  ingress foreign two.example / red server-alias=alias.two.example from-to-www-redirect=true
+  ingress other/solver alias.two.example "Exact:$challenge" red
+  ingress other/www-solver www.two.example "Exact:$challenge" red
+  # also where both have challenges
+  ingress both three.example / red server-alias=alias.three.example
+  ingress both-solver alias.three.example "Exact:$challenge" blue
+  ingress other/both-solver alias.three.example "Exact:$challenge-other" red
+  # unless it shares the host with it
+  ingress shared four.example / red server-alias=alias.four.example from-to-www-redirect=true bash-ingress.local/share-host-with=other
+  ingress other/shared-solver alias.four.example "Exact:$challenge" red
+  ingress other/shared-www www.four.example "Exact:$challenge" red
+  # what is more than a challenge has the host
+  ingress more five.example / red server-alias=alias.five.example
+  ingress more-solver alias.five.example "Exact:$challenge" blue
+  ingress more-rule alias.five.example /x blue
+  serve
+  assert_equal 'blue red blue 308' "$(who_answers al2.example "$challenge") $(who_answers al2.example /) $(who_answers www.one.example "$challenge") $(status www.one.example /x)"
+  assert_equal 'other/red 404 other/red 404' "$(who_answers alias.two.example "$challenge") $(status alias.two.example /) $(who_answers www.two.example "$challenge") $(status www.two.example /)"
+  assert_equal 'blue 404 404' "$(who_answers alias.three.example "$challenge") $(statuses alias.three.example{"$challenge-other",/})"
+  assert_equal 'other/red red other/red 308' "$(who_answers alias.four.example "$challenge") $(who_answers alias.four.example /) $(who_answers www.four.example "$challenge") $(status www.four.example /)"
+  assert_equal 'blue blue 404' "$(who_answers alias.five.example "$challenge") $(who_answers alias.five.example /x) $(status alias.five.example /)"
+  assert_equal "HostTaken: e2e/x HostTaken: other/both-solver" "HostTaken: e2e/x $(problems | cut -d: -f 1,2)"
+}
+
+@test "what an alias protects holds there, too, while a challenge of its own is there; and of two Ingresses that want an alias, the older has it that is more than a challenge" {
+  ingress guard one.example / red server-alias=alias.one.example whitelist-source-range=10.0.0.0/8
+  ingress solver alias.one.example "Exact:$challenge" blue
+  ingress other/passing passing.example "Exact:$challenge" red server-alias=wanted.example from-to-www-redirect=true
+  ingress app two.example / red server-alias=wanted.example
+  serve
+  assert_equal '200 403 403' "$(statuses alias.one.example{"$challenge","${challenge}s",/})"
+  assert_equal red "$(who_answers wanted.example /)"
 }

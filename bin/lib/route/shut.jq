@@ -45,7 +45,7 @@ def protected_beyond:
       else select(.service or .status or .pathType == "Refused")
       end
     | {host, path, pathType, beyond: true}
-      + ($ingress | {of, created})
+      + ($ingress | {of, created, only_challenges: .options.only_challenges})
     | ., . + {host: ($ingress.options.set | aliases), alias: true};
   map(select(protects_paths)) as $protecting
   | [limit(most_beyond + 1; $protecting[] | claims_shut(is_whole))] as $shut

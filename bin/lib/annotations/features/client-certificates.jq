@@ -11,7 +11,7 @@
 # Over plain HTTP, nobody gets in. Nor does a request whose Host is not the one of its handshake: nginx answers 421, or
 # knows of no certificate.
 include "annotations/claims";
-include "route/ownership"; # owners
+include "route/ownership"; # challenges_last, owners
 include "allow"; # is_free_of
 include "secrets/named";
 include "quoting";
@@ -43,7 +43,7 @@ def client($of; $host; $context):
 #
 #   {authority, depth, of, options}, or if none of them has an authority, {closed: why, of}
 def deciding($owners; $quarantined):
-  reduce (.[] | select((.asked.authority or .asked.closed) and own_namespace == $owners[.host])) as $claim ({};
+  reduce (challenges_last[] | select((.asked.authority or .asked.closed) and own_namespace == $owners[.host])) as $claim ({};
     if .[$claim.host].authority or ($claim.asked.closed and .[$claim.host]) then .
     else .[$claim.host] = ($claim | .asked + {of, options})
     end)
