@@ -144,7 +144,7 @@ edited() { # NAME [ANNOTATION=VALUE...]
   assert_equal '200 308' "$(asked plain)"
 }
 
-@test "while a challenge of its own namespace is there, an alias and a redirect of www serve on; another namespace's has the whole host" {
+@test "while a challenge of its own namespace is there, an alias and a redirect of www serve on; another namespace's has the whole host, unless it is shared" {
   ingress alias al.example / red server-alias=al2.example
   ingress solver al2.example "Exact:$challenge" blue
   ingress www one.example / red from-to-www-redirect=true
@@ -161,6 +161,12 @@ edited() { # NAME [ANNOTATION=VALUE...]
   ingress shared four.example / red server-alias=alias.four.example from-to-www-redirect=true bash-ingress.local/share-host-with=other
   ingress other/shared-solver alias.four.example "Exact:$challenge" red
   ingress other/shared-www www.four.example "Exact:$challenge" red
+  # in the application's own Ingress
+  ingress in-place in-place.example / red server-alias=alias.in-place.example
+  local file
+  file=$(echo "$BATS_TEST_TMPDIR"/objects/*-e2e-in-place.json)
+  jq --arg path "$challenge" '.spec.rules += [.spec.rules[0] | .host = "alias.in-place.example" | .http.paths[0] |= (.path = $path | .pathType = "Exact" | .backend.service.name = "blue")]' "$file" >"$file.new"
+  mv "$file.new" "$file"
   # what is more than a challenge has the host
   ingress more five.example / red server-alias=alias.five.example
   ingress more-solver alias.five.example "Exact:$challenge" blue
@@ -171,7 +177,8 @@ edited() { # NAME [ANNOTATION=VALUE...]
   assert_equal 'blue 404 404' "$(who_answers alias.three.example "$challenge") $(statuses alias.three.example{"$challenge-other",/})"
   assert_equal 'other/red red other/red 308' "$(who_answers alias.four.example "$challenge") $(who_answers alias.four.example /) $(who_answers www.four.example "$challenge") $(status www.four.example /)"
   assert_equal 'blue blue 404' "$(who_answers alias.five.example "$challenge") $(who_answers alias.five.example /x) $(status alias.five.example /)"
-  assert_equal "HostTaken: e2e/x HostTaken: other/both-solver" "HostTaken: e2e/x $(problems | cut -d: -f 1,2)"
+  assert_equal 'blue red' "$(who_answers alias.in-place.example "$challenge") $(who_answers alias.in-place.example /)"
+  assert_equal 'HostTaken: other/both-solver' "$(problems | cut -d: -f 1,2)"
 }
 
 @test "what an alias protects holds there, too, while a challenge of its own is there; and of two Ingresses that want an alias, the older has it that is more than a challenge" {

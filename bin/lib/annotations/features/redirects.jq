@@ -7,7 +7,7 @@
 # Exact or regular one, it gets none.
 include "annotations/claims";
 include "route/ownership"; # aliases, challenges_last, owners, shares, shares_with, www_host
-include "allow";
+include "allow"; # is_acme_challenge
 
 # How much the aliases of one namespace may come to. A hundred small Ingresses of one host with 20 aliases each would be
 # 200,000 paths: the limits of limits.jq count only what rules ask for.
@@ -33,23 +33,31 @@ def moves_without_pod:
   and all(keys[]; test("^(auth-|allowlist-|denylist-|limit-)") | not);
 
 # input:  [claim] of all hosts, without those of canaries, which have no host
-# output: {host: true} of those that somebody has; or if that is nobody but Ingresses with only challenges, {host:
-#         {namespace: true}} of these
+# output: {host: true} of those that somebody has; or, of those for which there are rules with nothing but challenges,
+#         {host: {namespace: whether these are of Ingresses that have nothing else}}
 def taken:
-  reduce .[] as $claim ({};
-    if $claim.only_challenges and .[$claim.host] != true then .[$claim.host][$claim | own_namespace] = true
-    else .[$claim.host] = true
-    end);
+  def of_challenges: .only_challenges or (.pathType != "Default" and is_acme_challenge);
+  def of_nobody: .pathType == "Default" and .upstream == null and .status == null;
+  (reduce (.[] | select(of_challenges)) as $claim ({};
+     .[$claim.host][$claim.of] = ($claim.only_challenges // false))) as $rules
+  | reduce .[] as $claim ({};
+      $rules[$claim.host][$claim.of // ""] as $only
+      | if .[$claim.host] == true then .
+        elif $only == null or ($claim | of_challenges or of_nobody | not) then .[$claim.host] = true
+        else .[$claim.host][$claim | own_namespace] |= (. != false and $only)
+        end);
 
 # input:  a host
 # output: whether an alias or a redirect of $namespace may have it; $shares are the namespaces with which it shares that
 #
-# A challenge of its own takes it no host: cert-manager makes one for each host of a certificate, and others would get a
-# 404 as long as it is there. But never has a host two namespaces that did not agree on it: by the challenge of one, an
-# authority would give it a certificate for what the other serves.
+# A challenge of its own takes it no host: cert-manager makes one for each host of a certificate, and all other requests
+# would get a 404 as long as it is there. But never has a host two namespaces that did not agree on it: by a challenge, an
+# authority would give one of them a certificate for what the other serves.
 def is_free($taken; $namespace; $shares):
   $taken[.]
-  | . == null or (. != true and all(keys[]; . as $other | $other == $namespace or ($shares | shares_with($other))));
+  | . == null
+    or (. != true
+        and all(to_entries[]; .key == $namespace or (.value and (.key as $other | $shares | shares_with($other)))));
 
 # input:  [claim]; $taken is what `taken` says
 # output: as within_most: the aliases of which each goes to the oldest Ingress that wants it
