@@ -47,25 +47,73 @@ def path_refusal:
   else "holds something that is not served; allowed: letters, digits and -._~!&()*+,=:@/"
   end;
 
-# input: a path that is refused, or a regular expression / output: the path, if it means itself and nothing else; or the
-# folder with all that it could mean: "/a;b" => "/a;b", "/a/b%20c" => "/a/", "/a/b+/c" => "/a/", "/a/(b|c)" => "/"
-def certain($expression):
-  if length > 1024 then "/"
-  elif ($expression | not) and test("\\A(/(?!/|[.]{1,2}(/|\\z))[!-$&-.0-~]*)+\\z") then rtrimstr("/")
-  elif test("[|]|[.][.]|%2e"; "i") then "/" # alternatives, and what leads up again
+# --- paths for ACME challenges: before it gives a host a certificate, an authority asks there whether its client
+# controls the host. It asks by HTTP, and has no password (RFC 8555, section 8.3).
+
+def challenges: "/.well-known/acme-challenge";
+
+# input: a claim / output: whether its path is one of these
+def is_acme_challenge:
+  .pathType != "RegularExpression"
+  and (.path // "" | . == challenges or startswith("\(challenges)/"));
+
+# input:  a claim or location; $set: {annotation: value} of its Ingress
+# output: whether what $annotation asks for does not count there
+#
+# This is the list of all that let these paths of their own Ingress go: logins, unless the pod gets another path, and
+# redirects to HTTPS. All else holds there, too: above all lists of addresses, rates and other redirects.
+def is_free_of($annotation; $set):
+  is_acme_challenge
+  and ({ "auth-tls-secret": "login", "auth-type": "login", "auth-url": "login",
+         "force-ssl-redirect": "redirect", "ssl-redirect": "redirect" }[$annotation]
+       | . == "redirect" or (. == "login" and $set["rewrite-target"] == null));
+
+# --- what a path could mean that is not served
+
+# output: a percent-encoded character that means the same to everybody, as a regular expression: any but "%", "/", ".",
+#         "\" and NUL; beyond ASCII, all its bytes (RFC 3629, section 4)
+def encoded:
+  "%[89ab][0-9a-f]" as $byte
+  | "%(?:(?!2[5ef]|5c|00)[0-7][0-9a-f]|(?:c[2-9a-f]|d[0-9a-f]|e0%[ab][0-9a-f]|ed%[89][0-9a-f]|(?:e[1-9a-cef]|f0%[9ab][0-9a-f]|f4%8[0-9a-f]|f[1-3]\($byte))\($byte))\($byte))";
+
+# input: text / output: the same with its ASCII characters decoded: "/a%20b" => "/a b"
+def decoded:
+  gsub("%(?<code>[0-7][0-9A-Fa-f])";
+    [.code | ascii_downcase | explode[] | if . > 96 then . - 87 else . - 48 end] | [.[0] * 16 + .[1]] | implode);
+
+# input: a path that is refused / output: whether it means what is written, or what that is decoded to, and nothing else
+def is_certain:
+  startswith("/")
+  and (test("//|/[.]{1,2}(?:/|\\z)|\\x00") | not)
+  and ((contains("%") | not) or (length <= 1024 and test("\\A(?>[^%]|\(encoded))*\\z"; "i")));
+
+# input: a path that is refused and not certain, or an expression / output: whether it could be for ACME challenges
+def names_challenges:
+  (length > 1024 and test("[.][.]|%2e|%25"; "i"))
+  or (.[:1024] | gsub("%(?:25)+"; "%") | decoded | test("acme.{0,16}challenge"; "i"));
+
+# input: such a path or expression / output: the folder with all that it could mean: "/a/b%2Fc" => "/a/", "/a/b+/c" =>
+#         "/a/", "/a/(b|c)" => "/"
+def folder_of_meanings($expression):
+  if length > 1024 or test("[|]|[.][.]|%2e"; "i") then "/" # alternatives, and what leads up again
   else
     "[A-Za-z0-9_~!&,=:@\(if $expression then "" else ".()*+" end)-]+" as $element
     | [capture("\\A\\^?(?<folder>/(?![?*{])(\($element)/(?![?*{]))*)").folder][0] // "/"
   end;
 
-# input: a claim / output: whether its path is where an authority asks, before it gives the host a certificate, whether
-# its client controls the host: by HTTP, and without a password (RFC 8555, section 8.3)
-def is_acme_challenge:
-  .pathType != "RegularExpression"
-  and (.path // "" | . == "/.well-known/acme-challenge" or startswith("/.well-known/acme-challenge/"));
-
-# input: a claim or location; $set are its annotations / output: whether nobody needs a login there
-def needs_no_login($set): is_acme_challenge and $set["rewrite-target"] == null;
+# input:  a path that is refused, or a regular expression
+# output: each path that it could mean: "/my%20files" => "/my%20files", "/my files"; or, with "/" at its end, the folder
+#         in which it could mean any
+#
+# Of a path beyond 1,024 characters, only those above it can be let in: so the lowest of these stands for it. And tokens
+# of ACME challenges come and go, so what is for one of them may be for all.
+def meanings($expression):
+  if ($expression | not) and is_certain then
+    if length > 1024 then .[:1025] | split("/")[:-1] | join("/") else [., decoded | rtrimstr("/")] | unique[] end
+    | ., (select(. == challenges or startswith("\(challenges)/")) | "\(challenges)/")
+  else
+    folder_of_meanings($expression), (select(names_challenges) | "\(challenges)/")
+  end;
 
 # input: any value / output: whether it is a number of a TCP port
 def is_port:

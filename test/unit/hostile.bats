@@ -494,6 +494,28 @@ answers_at() { # HOST
   assert_equal '/admin served, / 404; / 503; / 503' "$(answers_at b.example); $(answers_at c.example); $(answers_at d.example)"
 }
 
+@test "beside an Ingress that protects and is left out in part or as a whole, challenges of others are open, but not where it has some itself" {
+  local allow='.metadata.annotations["nginx.ingress.kubernetes.io/allowlist-source-range"] = "10.0.0.0/8"'
+  local tls='.metadata.annotations["nginx.ingress.kubernetes.io/auth-tls-secret"] = "demo/ca"'
+  local solver='(ingress("demo/solver"; "2029"; rules(["a.example"])) | .spec.rules[].http.paths |= [.[0] | .path = "/.well-known/acme-challenge/token", .path = "/x"])'
+  answers() { # GUARD [LIMIT]
+    limited "$solver | .metadata.creationTimestamp = \"2001\", (ingress(\"demo/guard\"; \"2027\"; rules([\"a.example\", \"b.example\"])) | $1)" "$2" >/dev/null
+    answers_at a.example | grep -oE "/(token|x) [^,]*" | xargs
+  }
+  local left_out='.spec.rules[].http.paths |= [.[0] | .path = ("/1", "/2", "/3")]' challenge='.spec.rules[0].http.paths += [.spec.rules[0].http.paths[-1] | .path = "/.well-known/acme-challenge/own"]'
+  # paths that are too many
+  assert_equal '/token served /x 503' "$(answers "$left_out | $allow" ingress_paths=2)"
+  assert_equal '/token 503 /x 503' "$(answers "$left_out | $challenge | $allow" ingress_paths=2)"
+  # Ingresses that are too many: of the first, only its own paths are shut; the second is for the whole host
+  assert_equal '/token served /x served' "$(answers "$allow" namespace_ingresses=1)"
+  assert_equal '/token served /x 503' "$(answers "$tls" namespace_ingresses=1)"
+  assert_equal '/token served /x 503' "$(answers ".spec.rules[0].http.paths[0].path = \"/.well-known/acme-challenge\" | $tls" namespace_ingresses=1)"
+  # so many paths that they are shut as one
+  local many='.spec.rules |= [.[0] | .http.paths |= [range(900) as $n | .[0] | .path = "/\($n)" + "/a" * 60]]'
+  assert_equal '/token served /x 503' "$(answers "$many | $allow" namespace_ingresses=1)"
+  assert_equal '/token 503 /x 503' "$(answers "$many | $challenge | $allow" namespace_ingresses=1)"
+}
+
 @test "HTTP clients are sent to HTTPS if the Ingress that names their host in spec.tls is beyond a limit" {
   limited 'ingress("demo/a"; "2027"; rules(["a.example"])) | .metadata.annotations["nginx.ingress.kubernetes.io/ssl-redirect"] = "true", ingress("demo/b"; "2028"; rules(["a.example"]) | .tls = [{hosts: ["a.example"], secretName: "s"}])' namespace_ingresses=1
   jq '[.servers[] | select(.host == "a.example").locations[] | select(.upstream).redirect]' "$dir/model.json" | assert_json . '[true]'

@@ -337,6 +337,34 @@ ROWS
 ROWS
 }
 
+@test "a host belongs to the oldest Ingress that is more than a challenge of ACME, which comes and goes; to a challenge only if there is no other" {
+  acme=/.well-known/acme-challenge
+  assert_rows <<ROWS
+    # Ingresses                                                                                   request        answer   problem
+    demo/solver: Exact:foo.com$acme/x=banana; shop/app: foo.com=apple                             foo.com/       shop     HostTaken: demo/solver: host foo.com belongs to namespace shop, whose Ingress shop/app is the oldest with a rule for it that is for more than ACME challenges (2002
+    demo/solver: Exact:foo.com$acme/x=banana; shop/app: foo.com=apple                             foo.com$acme/x  shop     HostTaken: demo/solver
+    demo/solver: foo.com$acme/=banana; shop/app: foo.com/a=apple                                  foo.com$acme/x  404      HostTaken: demo/solver
+    demo/solver: Exact:foo.com$acme/x=banana; shop/app+demo: foo.com=apple                        foo.com$acme/x  banana
+    demo/solver: Exact:foo.com$acme/x=banana; shop/app+demo: foo.com=apple                        foo.com/       shop
+    demo/solver+*: Exact:foo.com$acme/x=banana; shop/app: foo.com=apple                           foo.com$acme/x  shop     HostTaken: demo/solver
+    # as a whole: all paths, also those that are refused
+    demo/solver: foo.com$acme/a;b=banana bar.com$acme/x=banana; shop/app: foo.com=apple           foo.com/       shop     HostTaken: demo/solver
+    demo/own: foo.com$acme/x=banana bar.com/a=banana; shop/app: foo.com=apple                     foo.com/       404      HostTaken: shop/app: host foo.com belongs to namespace demo, whose Ingress demo/own is the oldest with a rule for it (2001
+    demo/own: foo.com$acme/x=banana foo.com/a;b=banana; shop/app: foo.com=apple                   foo.com/       404      PathRefused: demo/own
+    demo/own: foo.com${acme}s=banana; shop/app: foo.com=apple                                     foo.com/       404      HostTaken: shop/app
+    demo/own: foo.com$acme/x=banana default=banana; shop/app: foo.com/a=apple                     foo.com/a      banana   HostTaken: shop/app
+    # only challenges: the oldest of them, as ever
+    demo/solver: foo.com$acme/x=banana; shop/solver: foo.com$acme/y=apple                         foo.com$acme/y  404      HostTaken: shop/solver: host foo.com belongs to namespace demo, whose Ingress demo/solver is the oldest with a rule for it (2001
+    shop/young@2003: foo.com=apple; demo/solver@2001: foo.com$acme/x=banana; demo/old@2002: foo.com/a=banana   foo.com/   404   HostTaken: shop/young: host foo.com belongs to namespace demo, whose Ingress demo/old
+    # in a namespace, the oldest has a path, whatever it is
+    demo/solver: Exact:foo.com$acme/x=banana; demo/app: foo.com=apple Exact:foo.com$acme/x=cherry   foo.com$acme/x   banana   PathTaken: demo/app
+ROWS
+  HOST_OWNERSHIP=strict assert_rows <<ROWS
+    demo/solver: bar.foo.com$acme/x=banana; shop/app: *.foo.com=apple                             bar.foo.com/   shop     HostTaken: demo/solver
+    demo/solver: *.foo.com$acme/x=banana; shop/app: bar.foo.com=apple                             bar.foo.com/   shop
+ROWS
+}
+
 @test "the owner of a host can share it with other namespaces: then the oldest has a path" {
   assert_rows <<'ROWS'
     # Ingresses                                                                        request        answer   problem

@@ -93,13 +93,16 @@ ROWS
   assert_equal '' "$(problems | grep -E 'Mismatch|CertificateTaken|cannot be its certificate')"
 }
 
-@test "a host can have an RSA and an ECDSA certificate, and the client's choice counts" {
+@test "a host can have an RSA, an ECDSA and an Ed25519 certificate, and the client's choice counts" {
   add_pair demo/rsa a.example 2048
   add_pair demo/ecdsa a.example ecdsa
+  openssl genpkey -algorithm ed25519 -out "$dir/ed.key"
+  openssl req -x509 -key "$dir/ed.key" -days 1 -subj /CN=demo-ed -addext 'subjectAltName=DNS:a.example,DNS:c.example' -out "$dir/ed.crt"
+  add_secret demo/ed "$dir/ed.crt" "$dir/ed.key"
   ingresses_are <<'ROWS'
     demo/one {tls: [{hosts: ["a.example"], secretName: "rsa"}]}
     shop/two {tls: [{hosts: ["a.example", "b.example"]}]}
-    demo/two {tls: [{hosts: ["a.example"], secretName: "ecdsa"}]}
+    demo/two {tls: [{hosts: ["a.example"], secretName: "ecdsa"}, {hosts: ["a.example", "c.example"], secretName: "ed"}]}
 ROWS
   go_live
   assert_certificates <<'ROWS'
@@ -107,6 +110,9 @@ ROWS
     a.example  demo-ecdsa  -tls1_2 -cipher ECDHE-ECDSA-AES128-GCM-SHA256
     a.example  demo-ecdsa  -tls1_3
     a.example  demo-rsa    -tls1_3 -sigalgs rsa_pss_rsae_sha256
+    a.example  demo-ed     -tls1_2 -sigalgs ed25519
+    a.example  demo-ed     -tls1_3 -sigalgs ed25519
+    c.example  demo-ed
     b.example  default
 ROWS
   assert_equal '' "$(problems | grep Certificate)"
@@ -124,6 +130,22 @@ ROWS
   assert_equal 'CertificateTaken: host a.example already has the certificate of Secret demo/older, from Ingress demo/one' "$(problems | grep CertificateTaken)"
   for _ in 1 2; do "$bin/prune-keys"; done
   assert_equal 2 "$(find "$STATE_DIR/keys" -name '*-*.pem' | wc -l)" # the newer may be needed at any time
+}
+
+@test "an older Ingress with nothing but a challenge decides about no certificate while another is there" {
+  add_pair demo/passing a.example
+  add_pair demo/own a.example,b.example
+  add_pair shop/passing b.example
+  ingresses_are <<'ROWS'
+    demo/solver {created: "2025", rules: [{host: "a.example", http: {paths: [{path: "/.well-known/acme-challenge/x", pathType: "Exact", backend: {service: {name: "apple", port: {number: 80}}}}]}}], tls: [{hosts: ["a.example"], secretName: "passing"}]}
+    shop/solver {created: "2025", rules: [{host: "c.example", http: {paths: [{path: "/.well-known/acme-challenge/x", pathType: "Exact", backend: {service: {name: "apple", port: {number: 80}}}}]}}], tls: [{hosts: ["b.example"], secretName: "passing"}]}
+    demo/app {tls: [{hosts: ["a.example", "b.example"], secretName: "own"}]}
+ROWS
+  go_live
+  assert_certificates <<'ROWS'
+    a.example  demo-own
+    b.example  demo-own
+ROWS
 }
 
 @test "only the namespace whose host it is can give a certificate for it" {
@@ -210,7 +232,7 @@ ROWS
   add_pair demo/large a.example
   { cat "$dir/demo-large.crt" && head -c 100000 /dev/zero | tr '\0' x; } >"$dir/large.crt"
   add_secret demo/large "$dir/large.crt" "$dir/demo-large.key"
-  openssl genpkey -algorithm ed25519 -out "$dir/ed.key"
+  openssl genpkey -algorithm ed448 -out "$dir/ed.key"
   openssl req -x509 -key "$dir/ed.key" -days 1 -subj /CN=ed -out "$dir/ed.crt"
   add_secret demo/ed "$dir/ed.crt" "$dir/ed.key"
   ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "large"}, {hosts: ["b.example"], secretName: "ed"}]}'

@@ -1,6 +1,7 @@
 # What annotations change in the summary of an Ingress (fetch/ingresses.jq):
 #
-#   options   {protocol, set: {annotation: value}, protections: [annotation], share: [namespace]}, of all its claims
+#   options   {protocol, set: {annotation: value}, protections: [annotation], share: [namespace], only_challenges: whether
+#             it has nothing but paths for ACME challenges}, of all its claims
 #   uses      [feature], which its annotations need
 #   claims    closed, if a protection cannot be given: the Ingress must not be served at all
 #             with redirect: true or "with TLS", if HTTP clients are sent to HTTPS
@@ -11,7 +12,7 @@
 include "annotations"; # asked, defaults, protects, sharing
 include "annotations/expressions"; # expression
 include "limits"; # limits
-include "allow"; # certain, is_acme_challenge, is_name, only_hosts_of_rules, path_refusal, quoted
+include "allow"; # is_acme_challenge, is_free_of, is_name, meanings, only_hosts_of_rules, path_refusal, quoted
 
 # input: anything / output: what the arguments of ingresses.jq come to, which all Ingresses have in common
 def settings:
@@ -23,18 +24,28 @@ def settings:
 # input: an Ingress / output: whether some of its paths can only be regular expressions
 def has_refused_paths: any(.spec.rules[]?.http.paths[]? | select(.pathType != "Exact").path | strings; path_refusal);
 
+# input:  an Ingress, as it is written
+# output: whether it has nothing but paths for ACME challenges, and so comes and goes (ownership.jq). What is refused or
+#         left out counts, too; an expression could be anything.
+def has_only_challenges:
+  [.spec.rules[]?.http.paths[]?] as $paths
+  | .spec.defaultBackend == null and $paths != []
+    and all($paths[]; is_acme_challenge and (.path | test("[.][.]|%2e"; "i") | not))
+    and (.asked.has_expressions != true or all($paths[]; .pathType == "Exact"));
+
 # input:  an Ingress
-# output: the same with .asked: what its annotations ask for; and has_expressions: whether its paths are regular
-#         expressions, as ingress-nginx has it
+# output: the same with .asked: what its annotations ask for; has_expressions: whether its paths are regular expressions,
+#         as ingress-nginx has it; and only_challenges
 #
 # (A canary's paths are what those of its main Ingress are, see canary.jq.)
 def annotated($settings):
   asked($settings.policy; $settings.defaults) as $asked
   | .asked = $asked
-  | if $asked.set["use-regex"] or $asked.set["rewrite-target"] != null or ($asked.set.canary and has_refused_paths) then
-      .asked.has_expressions = true
-    else .
-    end;
+  | (if $asked.set["use-regex"] or $asked.set["rewrite-target"] != null or ($asked.set.canary and has_refused_paths) then
+       .asked.has_expressions = true
+     else .
+     end)
+  | if has_only_challenges then .asked.only_challenges = true else . end;
 
 # --- the claims
 
@@ -93,7 +104,7 @@ def answered_as_asked($redirect; $closed):
   else
     {host, path, pathType}
     + (if .weighed then {weighed} else {} end)
-    + (if $redirect and (is_acme_challenge | not) then {$redirect} else {} end)
+    + (if $redirect and (is_free_of("ssl-redirect"; {}) | not) then {$redirect} else {} end)
     + if $closed then {status: 503, reason: "ProtectionNotAvailable", message: $closed} else . end
   end;
 
@@ -106,9 +117,9 @@ def with_bare($hosts):
 #         could be among those that are left out; and of hosts that are left out, all are.
 def refused_claims($ingress):
   [ ( .[] | select(.host and .problem)
-      | {host, path: (.pathType as $type | .path | certain($type == "RegularExpression")), pathType: "Refused"} ),
+      | {host, path: (.pathType as $type | .path | meanings($type == "RegularExpression")), pathType: "Refused"} ),
     ( ($ingress.left_out // [] | only_hosts_of_rules[]), (.[] | select($ingress.excess and .pathType == "Default").host)
-      | {host: ., path: "/", pathType: "Refused"} ) ]
+      | {host: ., path: ("/", (select($ingress.may_challenge) | "\(challenges)/")), pathType: "Refused"} ) ]
   | unique;
 
 # --- what is of all claims
@@ -140,7 +151,7 @@ def as_annotations_ask($ingress; $settings):
   | {of, created,
      options: (
        {protocol: ($asked | backend_protocol), set: $asked.set, protections: $asked.protections,
-        share: ($ingress | shared_with)}
+        share: ($ingress | shared_with), only_challenges: $asked.only_challenges}
        | del(.[] | select(. == null or . == {} or . == [])))}
     + .
     + {claims: ([$claims[] | answered_as_asked($redirect; $asked.closed)]

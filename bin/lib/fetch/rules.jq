@@ -17,8 +17,8 @@ def first_rules($limits):
     | .paths += ($rule.http.paths // [] | length));
 
 # input:  an Ingress
-# output: the same; if it asks for too much, without the rest, and with the problem in .excess, and the hosts of which
-#         nothing is served in .left_out
+# output: the same; if it asks for too much, without the rest, and with the problem in .excess, the hosts of which
+#         nothing is served in .left_out, and in .may_challenge whether one of its paths could be for ACME challenges
 #
 # Each regular expression has to be weighed, so an Ingress may have fewer of these (.asked: annotations/ingress.jq).
 def within_limits($settings):
@@ -28,7 +28,9 @@ def within_limits($settings):
   | if (.spec.rules // [] | length) <= $limits.ingress_hosts and (.spec.tls // [] | length) <= $limits.ingress_hosts
       and ([.spec.rules[]?.http.paths // [] | length] | add // 0) <= $limits.ingress_paths then .
     else
-      (.spec.rules // [] | first_rules($limits)) as {$rules, $hosts, $paths, $left_out}
+      .may_challenge =
+        ([.spec.rules[]?.http.paths[]?.path | strings] | join("\n") | test("acme.{0,16}challenge|%"; "i"))
+      | (.spec.rules // [] | first_rules($limits)) as {$rules, $hosts, $paths, $left_out}
       | (.spec.tls // [] | length) as $entries
       | .spec.rules = $rules
       | .left_out = $left_out

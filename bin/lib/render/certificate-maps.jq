@@ -1,12 +1,11 @@
 # How nginx finds the certificate for a TLS handshake: by a map from the name that the client says (SNI) to a key file.
 #
-# A host may have two, one for each algorithm, and a client may understand one and not the other. So there are up to two
-# maps; a host with one certificate has it in both, as nginx needs a file for each.
+# A host may have up to three, one for each algorithm, and a client may understand one and not the others. So there are as
+# many maps as some host needs; one with fewer certificates has its first in the others, as nginx needs a file for each.
 include "quoting"; # in_quotes
 
-# input: [{host, files}] / output: 1, and 2 if some host has two files
-def numbers:
-  1, (if any(.[]; .files | length > 1) then 2 else empty end);
+# input: [{host, files}] / output: 1, and further numbers up to that of the files which some host has
+def numbers: range(1; ([1, (.[].files | length)] | max) + 1);
 
 # input:  a host
 # output: the same for a map: it may have the name of a parameter of "map". A backslash says that it is none; two, as

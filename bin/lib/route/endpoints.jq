@@ -93,8 +93,8 @@ def with_endpoints_limited:
 # input: a winner / output: the same without what only route needs
 def public:
   if .status then del(.protocol, .options) else . end
-  | if .share or .protections or .balance or .also or .alias or .others then
-      delpaths([["share"], ["protections"], ["balance"], ["also"], ["alias"], ["others"]])
+  | if .share or .protections or .balance or .also or .alias or .others or .only_challenges then
+      delpaths([["share"], ["protections"], ["balance"], ["also"], ["alias"], ["others"], ["only_challenges"]])
     else .
     end;
 

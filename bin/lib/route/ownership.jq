@@ -4,6 +4,9 @@
 # with a longer path, or with pathType Exact, it would get the requests for /login; and with those for
 # /.well-known/acme-challenge/, an authority would give it a certificate (RFC 8555, section 8.3).
 #
+# An Ingress with nothing but paths for ACME challenges comes and goes: cert-manager makes it for as long as an authority
+# asks. So it decides about a host, its aliases and its certificates only where no other Ingress does, whatever its age.
+#
 # So the rules of other namespaces count only if an owner's Ingress says so, by the annotation
 # bash-ingress.local/share-host-with: "team-a,team-b", or "*" for all. a.example.com and
 # *.example.com are two hosts. Rules without a host belong to nobody.
@@ -29,10 +32,16 @@ def shares:
 # input: {"namespace": true, ...}, or null / output: whether that namespace is among them
 def shares_with($other): .[$other] or .["*"];
 
+# input: [claim, or wish] / output: the same, but those last whose Ingress has only challenges (sort_by keeps the order)
+def challenges_last: if any(.[]; .only_challenges) then sort_by(.only_challenges // false) else . end;
+
 # input:  what `owned` says of a host
 # output: the same with the claims that count, and a problem for each Ingress with others
 def without_strangers:
   . as {$host, $owner, $first}
+  | (if any(.claims[]; .only_challenges) and ($first.only_challenges | not) then " that is for more than ACME challenges"
+     else ""
+     end) as $but
   | [(.claims | shares), .wildcard_shares | .[$owner]] as $shared
   | [ (.claims | map(.of | namespace) | unique - [$owner])[] as $other
       | select(any($shared[]; shares_with($other)) | not)
@@ -40,13 +49,13 @@ def without_strangers:
   | ($strangers | add // {}) as $is_stranger
   | .problems = [.claims | map(.of) | unique[] | select($is_stranger[namespace])
       | {problem: {of: ., reason: "HostTaken", message:
-        "host \($host) belongs to namespace \($owner), whose \($first.of) is the oldest with a rule for it (\($first.created)), so these rules are not served; to share the host, that Ingress needs the annotation bash-ingress.local/share-host-with"}}]
+        "host \($host) belongs to namespace \($owner), whose \($first.of) is the oldest with a rule for it\($but) (\($first.created)), so these rules are not served; to share the host, that Ingress needs the annotation bash-ingress.local/share-host-with"}}]
   | .claims |= map(select($is_stranger[.of | namespace] | not));
 
 # input: [summary of an Ingress, the oldest first] / output: {"namespace/name": which it is}
 def ages: [.[].of] | to_entries | map({(.value): .key}) | add // {};
 
-# input: a claim / output: its rank, by which the least has the host; $age is what `ages` says
+# input: a claim / output: its place among those of its host; $age is what `ages` says
 #
 # An .alias is of a host that no rule is for (features/redirects.jq): it takes nobody's, so it comes last.
 def rank($age): [.alias // false, $age[.of // ""] // -1];
@@ -64,7 +73,7 @@ def with_shut_by_age($ours):
 def owned($ours; $ownership):
   with_shut_by_age($ours) | group_by(.host)
   | (if $ownership == "strict" then
-       map(select(.[0].host | startswith("*.")) | {(.[0].host): {first: .[0], shares: shares}}) | add
+       map(select(.[0].host | startswith("*.")) | {(.[0].host): {first: challenges_last[0], shares: shares}}) | add
      else null
      end) as $wildcards
   | (if $wildcards then $ours | ages else {} end) as $age
@@ -73,7 +82,8 @@ def owned($ours; $ownership):
       | if .host == "" then .
         else
           (if $wildcards then $wildcards[.host | as_wildcard] else null end) as $wildcard
-          | .first = (if $wildcard then [.claims[0], $wildcard.first] | min_by(rank($age)) else .claims[0] end)
+          | .first = (.claims | challenges_last[0])
+          | (if $wildcard then .first = ([.first, $wildcard.first] | sort_by(rank($age)) | challenges_last[0]) else . end)
           | .owner = (.first.of | namespace)
           | .wildcard_shares = $wildcard.shares
         end );

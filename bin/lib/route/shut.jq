@@ -20,6 +20,13 @@ def most_beyond: 10000;
 
 # --- one Ingress
 
+# input: a claim / output: the same as a shut place, if it is, or could be, for ACME challenges
+def among_challenges:
+  if .pathType == "RegularExpression" then select(.path | names_challenges) | .path = "\(challenges)/"
+  else select(is_acme_challenge)
+  end
+  | .pathType = "Refused";
+
 # input:  [summary of an Ingress of one namespace that is beyond a limit]
 # output: {shut: [the claims that they protect], or else those of all their hosts; are_many: if these are too many, too.
 #         Then not all are in `shut`, and all of the namespace must be closed}
@@ -32,11 +39,13 @@ def protected_beyond:
   def claims_shut($whole):
     . as $ingress
     | .claims[]
-    | select(if $whole then .pathType == "Default" or (.pathType == "Refused" and .path == "/")
-             else .service or .status or .pathType == "Refused"
-             end)
-    | {host, path, pathType: (if $whole then "Refused" else .pathType end), beyond: true}
-      + ($ingress | {of, created})
+    | if $whole then
+        (select(.pathType == "Default" or (.pathType == "Refused" and .path == "/")) | .pathType = "Refused"),
+        among_challenges
+      else select(.service or .status or .pathType == "Refused")
+      end
+    | {host, path, pathType, beyond: true}
+      + ($ingress | {of, created, only_challenges: .options.only_challenges})
     | ., . + {host: ($ingress.options.set | aliases), alias: true};
   map(select(protects_paths)) as $protecting
   | [limit(most_beyond + 1; $protecting[] | claims_shut(is_whole))] as $shut
@@ -59,16 +68,27 @@ def only_of($ingresses):
 
 # --- one host
 
-# input: a claim / output: the folder in which all is that it answers for: "/a" => "/a/". (Expressions match any case.)
-def folder:
-  if .pathType == "RegularExpression" then .path | certain(true) else .path end
+# input: a claim / output: the folder in which all is that it answers for: "/a" => "/a/"; of what is shut, each in which
+#         it could be meant to. (Expressions match any case.)
+def folders:
+  if .pathType == "RegularExpression" then .path | meanings(true) else .path end
   | ascii_downcase | rtrimstr("/") + "/";
+def folder: first(folders);
 
 # input: a shut place / output: whether any path in its folder could be meant
 def is_vague: .pathType == "RegularExpression" or (.pathType == "Refused" and (.path | endswith("/")));
 
 # input: a folder / output: it, and those above: "/a/b/" => "/", "/a/", "/a/b/"
 def and_above: . as $folder | indices("/")[] | $folder[:. + 1];
+
+# input:  a claim; $options: [{annotation: value}]
+# output: the folders of which it is closed if any path in them could be meant
+#
+# A path for ACME challenges must be reachable (RFC 8555, section 8.3): so what could be any path is not this one,
+# unless it could be any of these only.
+def folders_at_stake($options):
+  is_free_of("auth-url"; if .options then $options[.options - 1] else {} end) as $is_open
+  | folder | and_above | select(($is_open | not) or startswith("\(challenges)/"));
 
 # input: [claim] that must stay shut / output: {above, below}: {"namespace folder": [one, and one of another Ingress]}
 #
@@ -82,14 +102,15 @@ def places:
   map({of, path, pathType, beyond})
   | [ group_by(.of | namespace)[]
       | if ([.[].path | split("/") | length] | add) > most_folders then
-          map(.path = "/" | .pathType = "Refused") | unique_by(.of)[]
+          map((.path = "/" | .pathType = "Refused"), (among_challenges | .path = "\(challenges)/"))
+          | unique_by([.of, .path])[]
         else .[]
         end ]
   | reduce .[] as $place ({above: {}, below: {}};
       "\($place.of | namespace) " as $of
-      | ($place | folder) as $folder
-      | reduce ($folder | and_above) as $each (.; .above[$of + $each] |= add($place))
-      | if $place | is_vague then .below[$of + $folder] |= add($place) else . end);
+      | reduce ($place | folders) as $folder (.;
+          reduce ($folder | and_above) as $each (.; .above[$of + $each] |= add($place))
+          | if $place | is_vague then .below[$of + $folder] |= add($place) else . end));
 
 # input: a shut place / output: why it is one, as the end of a sentence
 def why:
@@ -105,15 +126,14 @@ def shut($why):
 
 # input:  a claim
 # output: the same; closed if it would answer at one of these places. Its own Ingress protects it as the place.
-def shut_at($places):
+def shut_at($places; $options):
   . as $claim
   | if .of == null or (.pathType == "Default" and .upstream == null and .status == null) then .
     else
       "\(.of | namespace) " as $of
-      | folder as $folder
       | first(
-          ( $places.above[$of + $folder],
-            (if $places.below == {} then null else $places.below[$of + ($folder | and_above)] end) )[]?
+          ( $places.above[$of + folder],
+            (if $places.below == {} then null else $places.below[$of + folders_at_stake($options)] end) )[]?
           | select(.of != $claim.of)) // null
       | . as $place
       | $claim | if $place then shut($place | why) else . end
@@ -126,12 +146,12 @@ def must_stay_shut:
   or ((.protections or .reason == "ProtectionNotAvailable") and (.upstream or .status));
 
 # input: [claim of one host, the oldest Ingress first] / output: those that are served, or closed
-def without_shut($is_quarantined):
+def without_shut($is_quarantined; $options):
   def is_left: (.beyond or .pathType == "Refused" or $is_quarantined[.of // ""]) | not;
   if all(.[]; is_left) then .
   else
     ([.[] | select((is_left | not) and must_stay_shut)] | places) as $places
-    | map(select(is_left) | shut_at($places))
+    | map(select(is_left) | shut_at($places; $options))
   end;
 
 # --- all hosts
@@ -153,8 +173,8 @@ def fallbacks($has_error):
 # input and output: as for `served`
 #
 # nginx tries the hosts of all_shut one by one, as it does wildcards, so a namespace may have as many.
-def with_shut_places($is_quarantined; $limits):
-  [.[] | {host, given: .claims, left: (.claims | without_shut($is_quarantined))}] as $hosts
+def with_shut_places($is_quarantined; $limits; $options):
+  [.[] | {host, given: .claims, left: (.claims | without_shut($is_quarantined; $options))}] as $hosts
   | [ $hosts[]
       | select(.left == [] and .given != [])
       | {host, of: .given[0].of, protecting: any(.given[]; must_stay_shut)} ] as $gone
@@ -169,11 +189,12 @@ def with_shut_places($is_quarantined; $limits):
     [$shut[] | [all_shut]]
     + [$hosts[].left | select(. != []) | if $fallbacks == {} then . else map(shut_as_fallback) end];
 
-# input: [{host, claims}, ...] (ownership.jq) / output: [[claim of one host that is served, or closed], ...]
+# input:  [{host, claims}, ...] (ownership.jq); $options: [{annotation: value}], which claims have by their number
+# output: [[claim of one host that is served, or closed], ...]
 #
 # In most clusters, nothing has to stay shut.
-def served($is_quarantined; $limits):
+def served($is_quarantined; $limits; $options):
   if $is_quarantined == {} and all(.[].claims[]; (.beyond or .pathType == "Refused") | not) then
     [.[].claims | select(. != [])]
-  else with_shut_places($is_quarantined; $limits)
+  else with_shut_places($is_quarantined; $limits; $options)
   end;

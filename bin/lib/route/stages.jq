@@ -98,7 +98,7 @@ def as_annotations_say(answer):
 def by_owner:
   . as $state
   | .owned = (.claims | with_owners($state.ours; $state.settings.HOST_OWNERSHIP))
-  | .claims = [.owned | served($state.quarantined; $state.limits)[] | with_bare_redirected[]]
+  | .claims = [.owned | served($state.quarantined; $state.limits; $state.options)[] | with_bare_redirected[]]
   | .problems += [.owned[].problems[]?.problem];
 
 # input: why a claim does not count / output: the same, with what it was to protect

@@ -109,9 +109,11 @@ def wishes_of_unnamed_hosts($rule_hosts; $certificates):
 # input: summary of an Ingress / output: the wishes and problems of its spec.tls
 def wishes_of_ingress($certificates):
   .of as $ingress
+  | .options.only_challenges as $only_challenges
   | ([.claims[].host | select(. != "")] | unique) as $rule_hosts
   | (.tls[] | wishes($ingress; $rule_hosts; $certificates)),
-    wishes_of_unnamed_hosts($rule_hosts; $certificates);
+    wishes_of_unnamed_hosts($rule_hosts; $certificates)
+  | if $only_challenges then . + {$only_challenges} else . end;
 
 # input:  summary of an Ingress
 # output: whether hosts of its spec.tls come from certificates; limits.jq counts all others
@@ -143,7 +145,7 @@ def all_wishes($certificates; $limits):
 # There can be one certificate for each algorithm, since a client may understand one and not the other. A host without
 # a rule belongs to the owner of the wildcard that serves it, or else to the oldest wish.
 def host_certificates($hosts):
-  sort_by(.implied) # those come last
+  challenges_last | sort_by(.implied) # those come last
   | .[0] as {$host, $namespace}
   | ($hosts[$host] // $hosts[$host | as_wildcard] // {owner: $namespace}).owner as $owner
   | (group_by(.namespace) | map({(.[0].namespace): (group_by(.certificate.algorithm) | map(.[0]))}) | add) as $own

@@ -18,7 +18,7 @@ def found($expression):
 def names:
   [found("Subject Alternative Name:[^\\f]*\\f([^\\f]*)") // "" | scan("DNS:[^, ]+")[4:] | ascii_downcase];
 
-# input: what openssl reads in a certificate / output: {algorithm: RSA or ECDSA} or why its key is not served
+# input: what openssl reads in a certificate / output: {algorithm: RSA, ECDSA or Ed25519} or why its key is not served
 #
 # An RSA key of more than 4096 bits takes so much time that a few clients could keep the workers busy. Of a curve, only
 # its name counts, right behind the key's own bytes: other curves have the same number of bits, or come with numbers of
@@ -32,9 +32,10 @@ def algorithm:
     elif $algorithm == "rsaEncryption" and $bits <= 4096 then {algorithm: "RSA"}
     elif $algorithm == "id-ecPublicKey" and ($curve | IN("prime256v1", "secp384r1", "secp521r1")) then
       {algorithm: "ECDSA"}
+    elif $algorithm == "ED25519" then {algorithm: "Ed25519"}
     else
       {reason: "KeyRefused",
-        message: "its key is neither RSA with 2048 to 4096 bits nor ECDSA with P-256, P-384 or P-521, each named, not described"}
+        message: "its key is neither RSA with 2048 to 4096 bits nor ECDSA with P-256, P-384 or P-521, each named, not described, nor Ed25519"}
     end;
 
 # input: {certificate, key, rejection} / output: a fact; $id says of what

@@ -21,7 +21,7 @@ def longest_login: 1000; # of the name and the password, in base64
 def claims($context; answer):
   map(
     annotations($context.options) as $set
-    | when(.options and .upstream and (needs_no_login($set) | not);
+    | when(.options and .upstream and (is_free_of("auth-type"; $set) | not);
         own_namespace as $of
         | if [$set["auth-type", "auth-secret", "auth-secret-type", "auth-realm"]] == [null, null, null, null] then .
           elif $set["auth-type"] == null then closed("auth-secret and auth-realm need auth-type: basic")

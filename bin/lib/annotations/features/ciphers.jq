@@ -3,7 +3,7 @@
 # A client names the host before a cipher is chosen, so these are for a whole host: those of its oldest Ingress that
 # asks. nginx reads them only in a server with certificate lines of its own.
 include "annotations/claims";
-include "route/ownership"; # owners
+include "route/ownership"; # challenges_last, owners
 include "allow";
 include "quoting";
 include "render/certificate-maps"; # certificate_directives
@@ -17,13 +17,13 @@ def claims($context; answer):
   def place: "\(.host) \(.of | namespace)";
   def own: if .of and .options and .upstream then annotations($context.options) | wanted else null end;
   def no_effect($why): annotation_refused("ssl-ciphers and ssl-prefer-server-ciphers have no effect: \($why)");
-  (reduce (.[] | select(own)) as $claim ({};
+  (reduce (challenges_last[] | select(own)) as $claim ({};
     ($claim | place) as $place
     | .[$place] //= ($claim | {of, set: own}))) as $first
   | . + [ .[] | select(own)
       | if .host == "" then no_effect("they need rules with a host, which a client names in its handshake")
       elif own != $first[place].set then
-        no_effect("for host \(.host), those of \($first[place].of) count, which is older")
+        no_effect("for host \(.host), those of \($first[place].of) count\(if .only_challenges then "" else ", which is older" end)")
         else empty
         end ]
   | owners($context) as $owners

@@ -3,16 +3,16 @@
 # -cert).
 #
 # A client shows its certificate in the TLS handshake, so these are for a whole host, as in ingress-nginx: the oldest
-# Ingress that has them decides, of the namespace whose host it is. Paths of Ingresses without any take what it says,
-# but for those where an authority asks, over HTTP and without a certificate (needs_no_login). A younger Ingress may say
-# for its own paths which clients get in (auth-tls-verify-client: off lets in all), but not by another authority: it is
-# closed. nginx asks every client of the host for a certificate, and each location decides what it takes.
+# Ingress that has them decides, of the namespace whose host it is. Paths of Ingresses without any take what it says. A
+# younger Ingress may say for its own paths which clients get in (auth-tls-verify-client: off lets in all), but not by
+# another authority: it is closed. Paths where an authority asks, over HTTP and without a certificate, are open in all of
+# them (is_free_of). nginx asks every client of the host for a certificate, and each location decides what it takes.
 #
 # Over plain HTTP, nobody gets in. Nor does a request whose Host is not the one of its handshake: nginx answers 421, or
 # knows of no certificate.
 include "annotations/claims";
-include "route/ownership"; # owners
-include "allow"; # needs_no_login
+include "route/ownership"; # challenges_last, owners
+include "allow"; # is_free_of
 include "secrets/named";
 include "quoting";
 include "render/certificate-maps"; # certificate_directives
@@ -43,7 +43,7 @@ def client($of; $host; $context):
 #
 #   {authority, depth, of, options}, or if none of them has an authority, {closed: why, of}
 def deciding($owners; $quarantined):
-  reduce (.[] | select((.asked.authority or .asked.closed) and own_namespace == $owners[.host])) as $claim ({};
+  reduce (challenges_last[] | select((.asked.authority or .asked.closed) and own_namespace == $owners[.host])) as $claim ({};
     if .[$claim.host].authority or ($claim.asked.closed and .[$claim.host]) then .
     else .[$claim.host] = ($claim | .asked + {of, options})
     end)
@@ -69,7 +69,9 @@ def claims($context; answer):
       .asked as $asked
       | del(.asked)
       | $deciding[.host // ""] as $first
-      | if $asked.closed then when(.upstream; closed($asked.closed))
+      | annotations($context.options) as $set
+      | if is_free_of("auth-tls-secret"; $set) then .
+        elif $asked.closed then when(.upstream; closed($asked.closed))
         elif $asked.authority then
           if .upstream == null then .
           elif $first and ($first | {authority, depth}) == $asked then .client = $asked
@@ -78,8 +80,7 @@ def claims($context; answer):
           else
             closed("host \(.host) belongs to namespace \($owners[.host]), and none of its Ingresses has clients verified by this authority")
           end
-        elif .of == null or $first == null
-          or (annotations($context.options) as $set | $set["auth-tls-verify-client"] == "off" or needs_no_login($set)) then .
+        elif .of == null or $first == null or $set["auth-tls-verify-client"] == "off" then .
         elif $first.closed then
           when(.upstream or .status or .bare; # for an error, a default backend could answer
             closed("clients of host \(.host) need a certificate, because \($first.of) says so, which cannot be given: \($first.closed)"))

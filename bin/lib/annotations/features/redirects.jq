@@ -8,8 +8,8 @@
 # Exact or regular one, it gets none.
 include "annotations/claims";
 include "quoting"; # with_variables
-include "route/ownership"; # owners, aliases, www_host
-include "allow";
+include "route/ownership"; # aliases, challenges_last, owners, shares, shares_with, www_host
+include "allow"; # is_acme_challenge
 
 # How much the aliases of one namespace may come to. A hundred small Ingresses of one host with 20 aliases each would be
 # 200,000 paths: the limits of limits.jq count only what rules ask for.
@@ -34,17 +34,47 @@ def moves_without_pod:
   (moves_all or .["app-root"])
   and all(keys[]; test("^(auth-|allowlist-|denylist-|limit-)") | not);
 
-# input:  [claim]; $taken is {host: true} of those that somebody has
+# input:  [claim] of all hosts, without those of canaries, which have no host
+# output: {host: true} of those that somebody has; or, of those for which there are rules with nothing but challenges,
+#         {host: {namespace: whether these are of Ingresses that have nothing else}}
+def taken:
+  def of_challenges: .only_challenges or (.pathType != "Default" and is_acme_challenge);
+  def of_nobody: .pathType == "Default" and .upstream == null and .status == null;
+  (reduce (.[] | select(of_challenges)) as $claim ({};
+     .[$claim.host][$claim.of] = ($claim.only_challenges // false))) as $rules
+  | reduce .[] as $claim ({};
+      $rules[$claim.host][$claim.of // ""] as $only
+      | if .[$claim.host] == true then .
+        elif $only == null or ($claim | of_challenges or of_nobody | not) then .[$claim.host] = true
+        else .[$claim.host][$claim | own_namespace] |= (. != false and $only)
+        end);
+
+# input:  a host
+# output: whether an alias or a redirect of $namespace may have it; $shares are the namespaces with which it shares that
+#
+# A challenge of its own takes it no host: cert-manager makes one for each host of a certificate, and all other requests
+# would get a 404 as long as it is there. But never has a host two namespaces that did not agree on it: by a challenge, an
+# authority would give one of them a certificate for what the other serves.
+def is_free($taken; $namespace; $shares):
+  $taken[.]
+  | . == null
+    or (. != true
+        and all(to_entries[]; .key == $namespace or (.value and (.key as $other | $shares | shares_with($other)))));
+
+# input:  [claim]; $taken is what `taken` says
 # output: as within_most: the aliases of which each goes to the oldest Ingress that wants it; .wanted: all of them
 def aliases_of_all($taken; $context):
   (reduce (.[], $context.shut[] | select(.of)) as $claim ({}; .["\($claim | own_namespace)/\($claim.host)"] += 1)) as $paths
-  | [ to_entries[] | .key as $number | .value | select(.options)
+  | (map(select(.share)) | group_by(.host) | map(shares as $shares | {(.[0].host): $shares}) | add // {}) as $shares
+  | [ to_entries | map(.value + {number: .key}) | challenges_last[] | select(.options)
       | . as $claim
       | (annotations($context.options) | aliases)
       | {alias: ., host: $claim.host,
-         namespace: ($claim | own_namespace), of: $claim.of, $number} ]
+         namespace: ($claim | own_namespace), of: $claim.of, number: $claim.number} ]
   | . as $wanted
-  | group_by(.alias) | map(.[0] | select($taken[.alias] | not)) | sort_by(.number)
+  | group_by(.alias)
+  | map(.[0] | select(. as {$host, $namespace} | .alias | is_free($taken; $namespace; $shares[$host][$namespace])))
+  | sort_by(.number)
   | within_most($paths) + {$wanted};
 
 # --- what is told of further hosts and of /, where somebody else has them
@@ -103,16 +133,18 @@ def lost_roots($roots; $rooted):
 def claims($context; answer):
   def set: annotations($context.options);
   . as $all
-  # a canary has no host; and of the Ingresses beyond a limit, too, aliases take none
-  | ([(.[] | select(set.canary | not)), ($context.shut[] | select(.alias | not)) | {(.host): true}] | add // {}) as $taken
+  # of the Ingresses beyond a limit, too, aliases take no host
+  | ([(.[] | select(set.canary | not)), ($context.shut[] | select(.alias | not))] | taken) as $taken
   | aliases_of_all($taken; $context) as $all_aliases
   | $all_aliases as {$aliases, $beyond}
   | (reduce $aliases[] as $it ({}; .["\($it.namespace)/\($it.host)"] += [$it.alias])) as $aliases_of
   | def at_aliases: . + {host: $aliases_of["\(own_namespace)/\(.host)"][]?, alias: true};
   ([$aliases[] | {(.alias): true}] | add // {}) as $is_alias
-  | ([ $all[] | select(.options and set["from-to-www-redirect"]) | . + {to: .host, host: (.host | www_host)}
-       | select(($taken[.host] or $is_alias[.host]) | not) ]
-     | group_by(.host) | map(.[0])) as $moved
+  | ([ $all | challenges_last[] | select(.options and set["from-to-www-redirect"])
+       | . + {to: .host, host: (.host | www_host)} ]
+     | group_by(.host)
+     | map(.[0] | own_namespace as $of | select(($is_alias[.host] | not)
+         and (([.] | shares[$of]) as $shares | .host | is_free($taken; $of; $shares))))) as $moved
   # what is not served, because the host is not shared with its namespace, is in nobody's way
   | (map(select(set.canary | not)) | owners($context)) as $owners
   | ([.[] | select(.share and own_namespace == $owners[.host]) | {(.host): true}] | add // {}) as $is_shared
@@ -129,11 +161,11 @@ def claims($context; answer):
   | $all
     + [ $all[] | select(.of) | at_aliases ]
     + [ $context.shut[] | select(.alias | not) | {shut: at_aliases} ]
-    + [ $moved[] | {of, created, options, host, to, path: "/", pathType: "Prefix", alias: true} ]
+    + [ $moved[] | {of, created, options, share, only_challenges, host, to, path: "/", pathType: "Prefix", alias: true} ]
     + [ $rooted[] | {of, created, options, host, path: "/", pathType: "Exact"} | ., at_aliases ]
     + [ $all | map(select(.of and .options and (set.canary | not)))
         | (map(select(set["server-alias"])) | too_many_aliases($context.options), ($all_aliases + {claims: .} | lost_aliases)),
-          (map(select(set["from-to-www-redirect"])) | lost_moves($taken + $is_alias)),
+          (map(select(set["from-to-www-redirect"])) | lost_moves($taken + $is_alias | delpaths([$moved[] | [.host]]))),
           (map(select(set["app-root"])) | lost_roots($roots; $rooted)) ]
     + [ $beyond | keys[] | {of: .}
         | problem("LimitExceeded"; "not all of its server-alias are served: those of its namespace come to more than \(most_of_aliases.aliases) hosts, \(most_of_aliases.wildcards) wildcards or \(most_of_aliases.paths) paths") ];

@@ -31,7 +31,7 @@ include "annotations/claims";
 include "route/pods"; # has_pods, no_pods
 include "route/ownership"; # owners
 include "quoting";
-include "allow"; # needs_no_login
+include "allow"; # is_free_of
 
 # input: {annotation: value} / output: [the names of those that ask for any of this]
 def asking:
@@ -69,7 +69,7 @@ def claims($context; answer):
   | map(
       annotations($context.options) as $set
       | ($set | asking) as $asking
-      | if $asking == [] or .upstream == null or needs_no_login($set) then .
+      | if $asking == [] or .upstream == null or is_free_of("auth-url"; $set) then .
         elif $set["auth-url"] == null then closed("\($asking[0]) needs auth-url, which says who is asked")
         else
           . as $claim
@@ -146,7 +146,7 @@ def model:
 
 # input: a location / output: its directives
 def location:
-  if .set["auth-url"] and .upstream and needs_no_login(.set) then
+  if .set["auth-url"] and .upstream and is_free_of("auth-url"; .set) then
     "set $asks \(.options); " # nobody is asked, so the headers of auth-response-headers are empty: no client can say them
   elif .set["auth-url"] and .upstream and (.who | not) then
     "return 500 \"\("\(not_available(.nobody // "auth-url asks nobody")): path \(.path) of \(.of)." | harmless)\\n\"; "
