@@ -152,7 +152,7 @@ def location:
   elif .who then
     "set $asks \(.options); ",
     (select(.set["auth-url"] | contains("$escaped_request_uri"))
-     | "if ($escaped_request_uri = \"\") { return 414 \"The URL has more special characters than the authentication service can be told.\\n\"; } "),
+     | "if ($escaped_request_uri = \"\") { return 414 \"The URL is longer than the authentication service can be told.\\n\"; } "),
     (select(.set | keeps) | "set $asks_for \("\(.pathType) \(.path | @uri)" | in_quotes); set $asks_uri $uri; "),
     "set $auth_always \(if .set["auth-always-set-cookie"] then "1" else "\"\"" end); ",
     "auth_request \(asked_at); auth_request_set $auth_status $upstream_status; auth_request_set $auth_cookies $upstream_http_set_cookie; ",
