@@ -181,6 +181,47 @@ length() { # TEXT
   [[ ${TIER-} != e2e ]] || assert_equal 3 "$(header Set-Cookie many.example / | wc -l)" # nginx before 1.23 has only the first
 }
 
+# bats test_tags=cluster
+@test "each of up to 20 cookies of the service reaches the client, in a line of its own and beside all other headers; if there are more, the log says so" {
+  ingress six six.example / red "auth-url=$auth/check?cookies=6" enable-cors=true
+  ingress open six.example /open red
+  ingress most most.example / red "auth-url=$auth/check?cookies=20"
+  ingress more more.example / red "auth-url=$auth/check?cookies=23"
+  ingress own own.example / red "auth-url=$auth/check?status=401&cookies=6" auth-always-set-cookie=true
+  ingress own-open own.example /open red
+  ingress in in.example / red "auth-url=$auth/check?status=401&cookies=6" auth-signin=https://login.example/
+  ingress page page.example / red "auth-url=$auth/check?cookies=6" custom-http-errors=502 default-backend=blue
+  ingress plain plain.example / red
+  serve
+  assert_equal "$(cookies 6)" "$(header Set-Cookie six.example /)"
+  assert_equal "$({ cookies 6 && echo b=2; } | sort)" "$(header Set-Cookie six.example '/?header=Set-Cookie:b=2' | sort)"
+  assert_equal '*' "$(header Access-Control-Allow-Origin six.example / -H 'Origin: https://a.example')"
+  assert_equal bash-ingress "$(header Server six.example /anonymous)"
+  assert_equal "$(cookies 20)" "$(header Set-Cookie most.example /)"
+  assert_equal "$(cookies 20)" "$(header Set-Cookie more.example /)"
+  assert_equal "$(cookies 6)" "$(header Set-Cookie own.example /)"
+  assert_equal "$(cookies 6)" "$(header Set-Cookie in.example /)"
+  assert_equal "$(cookies 6)" "$(header Set-Cookie page.example /drop)"
+  assert_equal '' "$(header Set-Cookie six.example /open)$(header Set-Cookie own.example /open)$(header Set-Cookie plain.example /)"
+  [[ ${TIER-unit} == unit ]] || return 0 # what follows reads nginx's files
+  assert_equal '1 0' "$(lines_with 'add_header Set-Cookie $auth_cookie_20 ' six.example) $(lines_with add_header plain.example)"
+  [[ $(cookies 2) == *c2=* ]] || return 0
+  wait_for 5 grep -q 'auth-url: more.example, Ingress e2e/more: the authentication service set more than 20 cookies, and the client got the first 20' "$dir/access.log"
+  assert_equal 1 "$(grep -c 'more than 20' "$dir/access.log")"
+}
+
+# The lines of Set-Cookie that say so many. An nginx before 1.23 knows only the first.
+cookies() { # NUMBER
+  local number last=$1
+  [[ ${TIER-} == e2e || $(nginx -v 2>&1) != *1.22.* ]] || last=1
+  for ((number = 1; number <= last; number++)); do echo "c$number=$number; Expires=Wed, 21 Oct 2037 07:28:00 GMT; Path=/"; done
+}
+
+# How many lines of a host's server have that text.
+lines_with() { # TEXT HOST
+  sed -n "/server_name \"$2\"/,/^  }/p" "$STATE_DIR/live/nginx.conf" | grep -cF -- "$1"
+}
+
 @test "wrong values close the path, or where they change nothing are a problem; nothing gets out of its place" {
   local name=0 value
   for value in ftp://auth.e2e/ auth.e2e/ 'http://auth.e2e/ x' 'http://auth.e2e/;' 'http://auth.e2e/$http_cookie' 'http://auth.e2e/$' 'http://auth.e2e/"; return 200; #' $'http://auth.e2e/\nx' 'http://auth.e2e/{}' 'http://auth.e2e/\' \

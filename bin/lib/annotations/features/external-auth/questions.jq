@@ -67,7 +67,9 @@ def with_questions($header; $locations; $upstreams; $options):
   | ([ .locations[] | select(.who) | .who as $who
        | {name: asked_at, question: ([annotations($options) | question($who; $host)] | add)} ]
      | unique_by(.name)) as $questions
-  | ["      internal;", "      error_page 599 /;", "      proxy_pass_request_body off;", $header[]] as $common
+  | [ "      internal;", "      error_page 599 /;", "      proxy_pass_request_body off;",
+      "      proxy_headers_hash_bucket_size 512;", # so many names take 3 kB less then, of some 50
+      $header[] ] as $common
   | if $questions == [] then .
     elif ($questions | length) == 1 then
       .lines += [
