@@ -406,7 +406,7 @@ lines_with() { # TEXT HOST
   # Of each variable, such as $one_request_id, what may be behind the beginning of another one: Request-Id and Id.
   mapfile -t names < <(defined_variables | sort -u | awk '{ while (sub(/^[^_]*_/, "")) print }' | tr _ - | sort -u)
   duplicates=$(defined_variables | sort | uniq -d)
-  ((${#names[@]} > 50))
+  ((${#names[@]} > 40))
   while ((${#names[@]} > 0)); do
     for name in "${names[@]:0:20}"; do ingress "$name" "$name.example" / red "auth-url=$auth/check" "auth-response-headers=$name"; done
     names=("${names[@]:20}")
@@ -527,6 +527,56 @@ defined_variables() {
   assert_equal 1 "$status"
   run is_kept 2000000
   assert_equal 1 "$status"
+}
+
+# bats test_tags=cluster
+@test "what an Ingress says of its answers holds for the service's, too: a header as large as proxy-buffer-size, timeouts, the version of HTTP" {
+  ingress large large.example / red "auth-url=$auth/check?large=24000" proxy-buffer-size=64k
+  ingress as-is as-is.example / red "auth-url=$auth/check?large=24000"
+  ingress kept kept.example / red "auth-url=$auth/check?large=24000" proxy-buffer-size=64k 'auth-cache-key=$cookie_a'
+  ingress grpc grpc.example / red "auth-url=$auth/check?large=24000" proxy-buffer-size=64k backend-protocol=GRPC
+  ingress cookies cookies.example / red "auth-url=$auth/check?large=24000&cookies=6" proxy-buffer-size=64k proxy-buffers-number=8 proxy-busy-buffers-size=128k
+  ingress all all.example / red "auth-url=$auth/slow?seconds=2" proxy-http-version=1.0 proxy-connect-timeout=3 proxy-send-timeout=4 proxy-read-timeout=1
+  serve
+  assert_equal '200 500 200 502 200 500' "$(statuses {large,as-is,kept,grpc,cookies,all}.example/)" # the pod speaks no gRPC
+  assert_equal "$(cookies 6)" "$(header Set-Cookie cookies.example /)"
+  [[ ${TIER-unit} == unit ]] || return 0
+  assert_equal 1 "$(lines_with 'proxy_http_version 1.0; proxy_connect_timeout 3s; proxy_send_timeout 4s; proxy_read_timeout 1s; proxy_pass' all.example)"
+}
+
+# bats test_tags=cluster
+@test "cookies of 15, 20 and 44 kB reach the service and the pod, in lines of at most 16 kB; so browsers send them with HTTP/2" {
+  ingress asks asks.example / red "auth-url=$auth/check" 'auth-cache-key=$cookie_a' proxy-buffer-size=64k
+  serve
+  local version=--http1.1 half most
+  printf -v half 'b=%09996d' 0
+  printf -v most 'c=%014664d' 0
+  for version in --http1.1 --http2-prior-knowledge; do
+    [[ $version == --http1.1 || ${TIER-} == e2e || $(nginx -v 2>&1) != *1.22.* ]] || continue # it knows no HTTP/2
+    assert_equal "$version 15000" "$version $(pod_gets '.header.Cookie | join("; ") | length' asks.example / "$version" -H "Cookie: ${most}$(printf '%0334d' 0)")"
+    assert_equal "$version 19998" "$version $(pod_gets '.header.Cookie | join("; ") | length' asks.example / "$version" -H "Cookie: $half" -H "Cookie: $half")"
+    assert_equal "$version 44002" "$version $(pod_gets '.header.Cookie | join("; ") | length' asks.example / "$version" -H "Cookie: $most" -H "Cookie: $most" -H "Cookie: $most")"
+  done
+  assert_equal 'The header of the request is too large: a line may have 16 kB, all of it 64 kB.' "$(ask asks.example / --http1.1 -H "Cookie: $half; $half")"
+}
+
+@test "however large the answers and cookies of different clients are, those that are kept take no more than 20 kB each" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier sees the files of nginx'
+  ingress kept kept.example / red "auth-url=$auth/check?large=250000" proxy-buffer-size=256k 'auth-cache-key=$cookie_a'
+  ingress middle middle.example / red "auth-url=$auth/check?large=9000&status=204" proxy-buffer-size=256k 'auth-cache-key=$cookie_a' 'auth-cache-duration=204 5m'
+  serve
+  local number cookie answers=$STATE_DIR/scratch/nginx/auth
+  for ((number = 0; number < ${KEPT_ANSWERS:-200}; number++)); do
+    printf 'url = "http://127.0.0.1:%s/"\nheader = "Host: kept.example"\nheader = "Cookie: a=%s"\noutput = /dev/null\nwrite-out = "%%{http_code}\\n"\nnext\n' "$HTTP_PORT" "$number"
+  done | sed '$d' | curl -s -K - >"$dir/codes"
+  assert_equal "${KEPT_ANSWERS:-200} 200" "$(sort "$dir/codes" | uniq -c | xargs)"
+  for number in 1000 5000 9000 15000; do
+    printf -v cookie 'a=%0*d' "$number" 0
+    assert_equal 200 "$(status middle.example / -H "Cookie: $cookie")"
+  done
+  are_kept() { [[ $(find "$answers" -type f | wc -l) == 2 ]]; }
+  wait_for 10 are_kept # those of 1,000 and 5,000 bytes
+  assert_equal '' "$(find "$answers" -type f -size +20k)"
 }
 
 @test "a guest's auth-url asks no pod of the owner whose clients need certificates" {

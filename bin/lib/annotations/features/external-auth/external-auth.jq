@@ -23,7 +23,7 @@
 # lib/render/derived-values.bash.)
 include "annotations/features/external-auth/questions"; # asked_at, question_header, with_questions
 include "annotations/features/external-auth/targets"; # by_address, by_path, target, url
-include "annotations/features/external-auth/kept-answers"; # cache_variables, keeps
+include "annotations/features/external-auth/kept-answers"; # cache_variables, keeps, lines_for_kept_answers
 include "annotations/features/external-auth/pod-headers"; # most_names, pod_header_lines, response_headers, wrong_headers
 include "annotations/features/external-auth/sign-in"; # sign_in_lines
 include "annotations/header-values";
@@ -132,10 +132,7 @@ def http_lines($trusting; $grpc; $logins):
   "  # before nginx 1.29.3: \(cookie_lines)",
   "  log_format lost_cookies '$clock auth-url: $host, Ingress $ingress: the authentication service set more than \(most_cookies) cookies, and the client got the first \(most_cookies)';",
   "  access_log /dev/stdout lost_cookies if=$auth_cookies_left;",
-  (select(any(.[].set; keeps))
-   | "  proxy_cache_path \("\($ENV.STATE_DIR)/scratch/nginx/auth" | in_quotes) keys_zone=auth_answers_256k:256k max_size=16m inactive=1d use_temp_path=off;",
-     "  map \"$upstream_status $upstream_http_content_length\" $is_long_answer { default 1; \"~204 $\" \"\"; \"~ [0-9]{1,3}$\" \"\"; }",
-     "  upstream nobody { server 127.0.0.1:1 down; }"),
+  (select(any(.[].set; keeps)) | lines_for_kept_answers),
   pod_header_lines($trusting; $grpc; $logins),
   sign_in_lines,
   "";
