@@ -131,17 +131,38 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal 'http://path.example/login?rd=http://path.example%2F' "$(header Location path.example /)"
   assert_equal 200 "$(status in.example / -H 'Cookie: user=alice')"
   local uri sent
-  for uri in '/a%20b/%2f%2F?a=b&c=d+e&f=%26%25%23%3d&g=h=i?j' "/!*'();:@&=+\$,/?[]" '/?"<>^`{|}~' '/a/b/c/d/e/f/g/h/i/j?k=l&m=n&o=p&q=r&s=t&u=v&w=x&y=z' "/?$(printf '%%%.0s' {1..254})"; do
+  for uri in '/a%20b/%2f%2F?a=b&c=d+e&f=%26%25%23%3d&g=h=i?j' "/!*'();:@&=+\$,/?[]" '/?"<>^`{|}~' '/a/b/c/d/e/f/g/h/i/j?k=l&m=n&o=p&q=r&s=t&u=v&w=x&y=z' "/?$(printf '%%%.0s' {1..300})" "/?$(printf '/%%22=a&%.0s' {1..1000})"; do
     sent=$(header Location in.example "$uri" -g)
     sent=${sent#*rd=}
     assert_equal "http://in.example$uri" "$(printf '%b' "${sent//%/\\x}")"
     [[ $sent != *[\&+#]* ]]
   done
-  assert_equal 401 "$(status in.example "/?$(printf '&%.0s' {1..255})")"
-  assert_equal '' "$(header Location in.example "/?$(printf '&%.0s' {1..255})")"
-  assert_equal 401 "$(status in.example "/?$(printf '%%%.0s' {1..8000})")"
-  assert_equal https://in.example/auth/start "$(header Location in.example "/?$(printf 'x%.0s' {1..8000})" | cut -d '?' -f 1)"
   assert_equal https://in.example/auth/start "$(header Location in.example / -X POST -d body | cut -d '?' -f 1)"
+}
+
+@test "a long link goes along to the sign-in as long as its URL fits into a request line of 16 kB; beyond that its path does, and then nothing" {
+  ingress in in.example / red "auth-url=$auth/signed-in" auth-signin=https://in.example/start
+  ingress in-start in.example /start red
+  ingress rd rd.example / red "auth-url=$auth/signed-in" 'auth-signin=https://rd.example/start?rd=https://$host$request_uri&of=$escaped_request_uri&x=y'
+  ingress args args.example / red "auth-url=$auth/signed-in" 'auth-signin=https://args.example/start?rd=https://$host/x$is_args$args'
+  serve
+  local start='https://in.example/start?rd=http://in.example' most long
+  most=$((16369 - $(length "/start?rd=http://in.example%2F%3F")))
+  printf -v long "%0${most}d" 0
+  assert_equal "$start%2F%3F$long" "$(header Location in.example "/?$long")"
+  assert_equal '200 414' "$(status in.example "/start?rd=http://in.example%2F%3F$long") $(status in.example "/start?rd=http://in.example%2F%3F${long}0")"
+  assert_equal "$start%2Fa%2526b" "$(header Location in.example "/a%26b?${long}0")"
+  assert_equal "$start%2Fa%2526b" "$(header Location in.example "/a%26b?$(printf '&%.0s' {1..16000})")"
+  assert_equal "$start%2F$(printf '%%3B%.0s' {1..5000})" "$(header Location in.example "/$(printf ';%.0s' {1..5000})?$(printf '%05000d' 0)")"
+  assert_equal https://in.example/start "$(header Location in.example "/$(printf '%%25%.0s' {1..5000})")"
+  assert_equal 'https://rd.example/start?rd=https://rd.example/a&of=%2Fa&x=y' "$(header Location rd.example "/a?$(printf '&%.0s' {1..5000})")"
+  assert_equal 'https://rd.example/start?rd=https://rd.example&of=&x=y' "$(header Location rd.example "/$(printf '%%25%.0s' {1..3000})")"
+  assert_equal "https://args.example/start?rd=https://args.example/x?${long::16000}" "$(header Location args.example "/?${long::16000}")"
+  assert_equal 'https://args.example/start?rd=https://args.example/x' "$(header Location args.example "/?${long}0")"
+}
+
+length() { # TEXT
+  echo "${#1}"
 }
 
 @test "cookies of the service reach the client with a good answer of the pod; with auth-always-set-cookie=true, with any" {
@@ -158,6 +179,47 @@ auth=http://auth.e2e.svc.cluster.local
   assert_equal 'a=1' "$(header Set-Cookie always.example '/?status=503')"
   assert_equal 'a=1; Expires=Wed, 21 Oct 2037 07:28:00 GMT; Path=/' "$(header Set-Cookie many.example / | head -n 1)"
   [[ ${TIER-} != e2e ]] || assert_equal 3 "$(header Set-Cookie many.example / | wc -l)" # nginx before 1.23 has only the first
+}
+
+# bats test_tags=cluster
+@test "each of up to 20 cookies of the service reaches the client, in a line of its own and beside all other headers; if there are more, the log says so" {
+  ingress six six.example / red "auth-url=$auth/check?cookies=6" enable-cors=true
+  ingress open six.example /open red
+  ingress most most.example / red "auth-url=$auth/check?cookies=20"
+  ingress more more.example / red "auth-url=$auth/check?cookies=23"
+  ingress own own.example / red "auth-url=$auth/check?status=401&cookies=6" auth-always-set-cookie=true
+  ingress own-open own.example /open red
+  ingress in in.example / red "auth-url=$auth/check?status=401&cookies=6" auth-signin=https://login.example/
+  ingress page page.example / red "auth-url=$auth/check?cookies=6" custom-http-errors=502 default-backend=blue
+  ingress plain plain.example / red
+  serve
+  assert_equal "$(cookies 6)" "$(header Set-Cookie six.example /)"
+  assert_equal "$({ cookies 6 && echo b=2; } | sort)" "$(header Set-Cookie six.example '/?header=Set-Cookie:b=2' | sort)"
+  assert_equal '*' "$(header Access-Control-Allow-Origin six.example / -H 'Origin: https://a.example')"
+  assert_equal bash-ingress "$(header Server six.example /anonymous)"
+  assert_equal "$(cookies 20)" "$(header Set-Cookie most.example /)"
+  assert_equal "$(cookies 20)" "$(header Set-Cookie more.example /)"
+  assert_equal "$(cookies 6)" "$(header Set-Cookie own.example /)"
+  assert_equal "$(cookies 6)" "$(header Set-Cookie in.example /)"
+  assert_equal "$(cookies 6)" "$(header Set-Cookie page.example /drop)"
+  assert_equal '' "$(header Set-Cookie six.example /open)$(header Set-Cookie own.example /open)$(header Set-Cookie plain.example /)"
+  [[ ${TIER-unit} == unit ]] || return 0 # what follows reads nginx's files
+  assert_equal '1 0' "$(lines_with 'add_header Set-Cookie $auth_cookie_20 ' six.example) $(lines_with add_header plain.example)"
+  [[ $(cookies 2) == *c2=* ]] || return 0
+  wait_for 5 grep -q 'auth-url: more.example, Ingress e2e/more: the authentication service set more than 20 cookies, and the client got the first 20' "$dir/access.log"
+  assert_equal 1 "$(grep -c 'more than 20' "$dir/access.log")"
+}
+
+# The lines of Set-Cookie that say so many. An nginx before 1.23 knows only the first.
+cookies() { # NUMBER
+  local number last=$1
+  [[ ${TIER-} == e2e || $(nginx -v 2>&1) != *1.22.* ]] || last=1
+  for ((number = 1; number <= last; number++)); do echo "c$number=$number; Expires=Wed, 21 Oct 2037 07:28:00 GMT; Path=/"; done
+}
+
+# How many lines of a host's server have that text.
+lines_with() { # TEXT HOST
+  sed -n "/server_name \"$2\"/,/^  }/p" "$STATE_DIR/live/nginx.conf" | grep -cF -- "$1"
 }
 
 @test "wrong values close the path, or where they change nothing are a problem; nothing gets out of its place" {
@@ -344,7 +406,7 @@ auth=http://auth.e2e.svc.cluster.local
   # Of each variable, such as $one_request_id, what may be behind the beginning of another one: Request-Id and Id.
   mapfile -t names < <(defined_variables | sort -u | awk '{ while (sub(/^[^_]*_/, "")) print }' | tr _ - | sort -u)
   duplicates=$(defined_variables | sort | uniq -d)
-  ((${#names[@]} > 50))
+  ((${#names[@]} > 40))
   while ((${#names[@]} > 0)); do
     for name in "${names[@]:0:20}"; do ingress "$name" "$name.example" / red "auth-url=$auth/check" "auth-response-headers=$name"; done
     names=("${names[@]:20}")
@@ -426,10 +488,18 @@ defined_variables() {
   assert_equal '/a /b /a' "$({ asked_uri kept.example /a && asked_uri kept.example /b && asked_uri kept.example '/a?c'; } | xargs)"
 }
 
-@test "a request whose URL does not fit into \$escaped_request_uri is refused, and nobody is asked about another one" {
-  ingress asks asks.example / red "auth-url=$auth/check?path=\$escaped_request_uri"
+@test "the service is told the whole of a URL, however many special characters it has; what no request line holds is refused, and nobody is asked about another one" {
+  ingress asks asks.example / red "auth-url=$auth/check?header=X-Path:\$escaped_request_uri" auth-response-headers=X-Path
   serve
-  assert_equal '200 200 414' "$(status asks.example /x) $(status asks.example '/x?a=b&c') $(status asks.example "/x?$(printf '&%.0s' {1..300})")"
+  local uri
+  for uri in /x '/x?a=b&c' "/x?$(printf '&%.0s' {1..3000})"; do
+    assert_equal "$uri" "$(pod_gets '.header["X-Path"][0]' asks.example "$uri")"
+  done
+  [[ ${TIER-unit} == unit ]] || return 0 # templates of one's own
+  cp -r "$templates" "$dir/templates"
+  sed -i 's/large_client_header_buffers .*/large_client_header_buffers 4 64k;/' "$dir/templates/clients.conf.template"
+  TEMPLATES_DIR=$dir/templates serve
+  assert_equal '200 414' "$(status asks.example "/$(printf '%01000d' 0)") $(status asks.example "/$(printf '%016384d' 0)")"
 }
 
 @test "a kept answer counts for no other path or client, whatever paths and cookies hold, and a long one is not kept" {
@@ -457,6 +527,56 @@ defined_variables() {
   assert_equal 1 "$status"
   run is_kept 2000000
   assert_equal 1 "$status"
+}
+
+# bats test_tags=cluster
+@test "what an Ingress says of its answers holds for the service's, too: a header as large as proxy-buffer-size, timeouts, the version of HTTP" {
+  ingress large large.example / red "auth-url=$auth/check?large=24000" proxy-buffer-size=64k
+  ingress as-is as-is.example / red "auth-url=$auth/check?large=24000"
+  ingress kept kept.example / red "auth-url=$auth/check?large=24000" proxy-buffer-size=64k 'auth-cache-key=$cookie_a'
+  ingress grpc grpc.example / red "auth-url=$auth/check?large=24000" proxy-buffer-size=64k backend-protocol=GRPC
+  ingress cookies cookies.example / red "auth-url=$auth/check?large=24000&cookies=6" proxy-buffer-size=64k proxy-buffers-number=8 proxy-busy-buffers-size=128k
+  ingress all all.example / red "auth-url=$auth/slow?seconds=2" proxy-http-version=1.0 proxy-connect-timeout=3 proxy-send-timeout=4 proxy-read-timeout=1
+  serve
+  assert_equal '200 500 200 502 200 500' "$(statuses {large,as-is,kept,grpc,cookies,all}.example/)" # the pod speaks no gRPC
+  assert_equal "$(cookies 6)" "$(header Set-Cookie cookies.example /)"
+  [[ ${TIER-unit} == unit ]] || return 0
+  assert_equal 1 "$(lines_with 'proxy_http_version 1.0; proxy_connect_timeout 3s; proxy_send_timeout 4s; proxy_read_timeout 1s; proxy_pass' all.example)"
+}
+
+# bats test_tags=cluster
+@test "cookies of 15, 20 and 44 kB reach the service and the pod, in lines of at most 16 kB; so browsers send them with HTTP/2" {
+  ingress asks asks.example / red "auth-url=$auth/check" 'auth-cache-key=$cookie_a' proxy-buffer-size=64k
+  serve
+  local version=--http1.1 half most
+  printf -v half 'b=%09996d' 0
+  printf -v most 'c=%014664d' 0
+  for version in --http1.1 --http2-prior-knowledge; do
+    [[ $version == --http1.1 || ${TIER-} == e2e || $(nginx -v 2>&1) != *1.22.* ]] || continue # it knows no HTTP/2
+    assert_equal "$version 15000" "$version $(pod_gets '.header.Cookie | join("; ") | length' asks.example / "$version" -H "Cookie: ${most}$(printf '%0334d' 0)")"
+    assert_equal "$version 19998" "$version $(pod_gets '.header.Cookie | join("; ") | length' asks.example / "$version" -H "Cookie: $half" -H "Cookie: $half")"
+    assert_equal "$version 44002" "$version $(pod_gets '.header.Cookie | join("; ") | length' asks.example / "$version" -H "Cookie: $most" -H "Cookie: $most" -H "Cookie: $most")"
+  done
+  assert_equal 'The header of the request is too large: a line may have 16 kB, all of it 64 kB.' "$(ask asks.example / --http1.1 -H "Cookie: $half; $half")"
+}
+
+@test "however large the answers and cookies of different clients are, those that are kept take no more than 20 kB each" {
+  [[ ${TIER-unit} == unit ]] || skip 'only the unit tier sees the files of nginx'
+  ingress kept kept.example / red "auth-url=$auth/check?large=250000" proxy-buffer-size=256k 'auth-cache-key=$cookie_a'
+  ingress middle middle.example / red "auth-url=$auth/check?large=9000&status=204" proxy-buffer-size=256k 'auth-cache-key=$cookie_a' 'auth-cache-duration=204 5m'
+  serve
+  local number cookie answers=$STATE_DIR/scratch/nginx/auth
+  for ((number = 0; number < ${KEPT_ANSWERS:-200}; number++)); do
+    printf 'url = "http://127.0.0.1:%s/"\nheader = "Host: kept.example"\nheader = "Cookie: a=%s"\noutput = /dev/null\nwrite-out = "%%{http_code}\\n"\nnext\n' "$HTTP_PORT" "$number"
+  done | sed '$d' | curl -s -K - >"$dir/codes"
+  assert_equal "${KEPT_ANSWERS:-200} 200" "$(sort "$dir/codes" | uniq -c | xargs)"
+  for number in 1000 5000 9000 15000; do
+    printf -v cookie 'a=%0*d' "$number" 0
+    assert_equal 200 "$(status middle.example / -H "Cookie: $cookie")"
+  done
+  are_kept() { [[ $(find "$answers" -type f | wc -l) == 2 ]]; }
+  wait_for 10 are_kept # those of 1,000 and 5,000 bytes
+  assert_equal '' "$(find "$answers" -type f -size +20k)"
 }
 
 @test "a guest's auth-url asks no pod of the owner whose clients need certificates" {

@@ -56,6 +56,19 @@ def closed($why):
 def greatest_held_body:
   .["proxy-body-size"] // 1048576 | if . > 0 and . <= 8388608 then . else null end;
 
+# output: how many bytes of an answer nginx holds at most
+def most_held: 1048576;
+
+# input: {annotation: value} / output: the directives for the buffers of answers, if it says something about these
+#
+# nginx rejects sizes that do not fit together (ngx_http_upstream.c: proxy_busy_buffers_size): they are made to fit.
+def answer_buffers:
+  (.["proxy-buffer-size"] // 16384) as $size
+  | ([[.["proxy-buffers-number"] // 4, (most_held / $size | floor)] | min, 2] | max) as $number
+  | ([[.["proxy-busy-buffers-size"] // (2 * $size), ($number - 1) * $size] | min, $size] | max) as $busy
+  | select(.["proxy-buffer-size"] or .["proxy-buffers-number"] or .["proxy-busy-buffers-size"])
+  | "proxy_buffer_size \($size); proxy_buffers \($number) \($size); proxy_busy_buffers_size \($busy); ";
+
 # input: model / output: {"name of an upstream": true} of those with a pod that serves
 def ready: [.upstreams[]? | {(.name): true}] | add // {};
 

@@ -122,6 +122,10 @@ leave_out_what_is_not_here() { # NGINX_CONF
     leave_out sticky 1.29.6 'affinity-mode persistent is like balanced'
     edits+=(-e 's/^\( *server .*\) route=[^;]*;/\1;/')
   fi
+  if is_older "$version" 1.29.3 && grep -q '^ *add_header_inherit ' "$1"; then
+    leave_out add_header_inherit 1.29.3 'with auth-url, all requests take a little longer'
+    edits+=(-e 's/^ *# before nginx 1[.]29[.]3: /  /')
+  fi
   ((${#edits[@]} == 0)) || sed -i "${edits[@]}" "$1"
 }
 

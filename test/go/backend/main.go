@@ -8,7 +8,7 @@
 //	/            the request as JSON: pod, address, method, host, uri, header, body (as a string), tls, and
 //	             then the serverName of the handshake.
 //	             ?status=401&header=Name:value answers with that status and that header; with &hints=yes,
-//	             a 103 (Early Hints) comes first
+//	             a 103 (Early Hints) comes first; &cookies=N sets N cookies, &large=N has a header X-Large of N bytes
 //	/anonymous   the same without a Server header, which all others have
 //	/asked       the same, with that JSON in the header X-Asked, too
 //	/signed-in   the same, with NAME in the header X-User, for who has a cookie user=NAME; for others, 401
@@ -78,6 +78,13 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	for _, header := range r.URL.Query()["header"] {
 		name, value, _ := strings.Cut(header, ":")
 		w.Header().Add(name, value)
+	}
+	cookies, _ := strconv.Atoi(r.URL.Query().Get("cookies"))
+	for number := 1; number <= cookies; number++ {
+		w.Header().Add("Set-Cookie", fmt.Sprintf("c%d=%d; Expires=Wed, 21 Oct 2037 07:28:00 GMT; Path=/", number, number))
+	}
+	if large, err := strconv.Atoi(r.URL.Query().Get("large")); err == nil {
+		w.Header().Set("X-Large", strings.Repeat("x", large))
 	}
 	asked := map[string]any{
 		"pod": pod, "address": fmt.Sprint(r.Context().Value(http.LocalAddrContextKey)), "method": r.Method, "host": r.Host, "uri": r.RequestURI, "header": r.Header, "body": string(body),

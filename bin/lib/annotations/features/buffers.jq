@@ -9,14 +9,10 @@
 #   if the Ingress itself says so (a default does not count), and if two of them fit into the share of its namespace,
 #   namespace_body_bytes in limits.json. Then nginx takes as many at once from all its clients as fit; one more is a
 #   503. Else, bodies are passed on as they come.
-# - An answer has at most 1 MiB in its buffers, and nothing of it goes to a file (proxy_max_temp_file_size): the
-#   number of such files has no limit. nginx rejects sizes that do not fit together (ngx_http_upstream.c:
-#   proxy_busy_buffers_size): here they are made to fit.
+# - An answer has at most 1 MiB in its buffers (answer_buffers in claims.jq), and nothing of it goes to a file
+#   (proxy_max_temp_file_size): the number of such files has no limit.
 include "annotations/claims";
 include "quoting";
-
-# output: how many bytes of an answer nginx holds at most
-def most_held: 1048576;
 
 # input:  {annotation: value}
 # output: whether nginx is to take the whole body before it asks a pod. HTTP/1.0 needs the length.
@@ -86,15 +82,6 @@ def request_directives($is_copied; $is_large):
     else $buffer // empty | "client_body_buffer_size \(.); "
     end;
 
-# input: {annotation: value} / output: the directives for answers
-def answer_directives:
-  (.["proxy-buffer-size"] // 16384) as $size
-  | ([[.["proxy-buffers-number"] // 4, (most_held / $size | floor)] | min, 2] | max) as $number
-  | ([[.["proxy-busy-buffers-size"] // (2 * $size), ($number - 1) * $size] | min, $size] | max) as $busy
-  | (select(.["proxy-buffer-size"] or .["proxy-buffers-number"] or .["proxy-busy-buffers-size"])
-     | "proxy_buffer_size \($size); proxy_buffers \($number) \($size); proxy_busy_buffers_size \($busy); "),
-    (select(.["proxy-buffering"] == "on") | "proxy_buffering on; proxy_max_temp_file_size 0; ");
-
 # input: a location / output: its directives. gRPC passes on byte by byte, always.
 def location:
   if speaks_grpc then .set["proxy-buffer-size"] // empty | "grpc_buffer_size \(.); "
@@ -102,5 +89,8 @@ def location:
     (.mirror.body == "on") as $is_copied
     | (.holds != null) as $is_large
     | (select($is_large) | "set $holds_for \(own_namespace | in_quotes); limit_conn held_bodies_512k \(.holds); limit_conn_log_level info; "),
-      (.set | request_directives($is_copied; $is_large), answer_directives)
+      ( .set
+        | request_directives($is_copied; $is_large),
+          answer_buffers,
+          (select(.["proxy-buffering"] == "on") | "proxy_buffering on; proxy_max_temp_file_size 0; ") )
   end;

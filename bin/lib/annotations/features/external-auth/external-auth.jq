@@ -23,7 +23,7 @@
 # lib/render/derived-values.bash.)
 include "annotations/features/external-auth/questions"; # asked_at, question_header, with_questions
 include "annotations/features/external-auth/targets"; # by_address, by_path, target, url
-include "annotations/features/external-auth/kept-answers"; # cache_variables, keeps
+include "annotations/features/external-auth/kept-answers"; # cache_variables, keeps, lines_for_kept_answers
 include "annotations/features/external-auth/pod-headers"; # most_names, pod_header_lines, response_headers, wrong_headers
 include "annotations/features/external-auth/sign-in"; # sign_in_lines
 include "annotations/header-values";
@@ -89,18 +89,34 @@ def claims($context; answer):
                   "auth-cache-key has no effect: of variables, it may have $cookie_ with a name, and $\(cache_variables | keys | join(", $"))"))
         end);
 
+# How many cookies of one answer of the service reach the client.
+def most_cookies: 20;
+
+# output: the directives that tell them to the client, in one line; the first one fills the others' variables
+def cookie_lines: [range(1; most_cookies + 1) | "add_header Set-Cookie $auth_cookie_\(.) always;"] | join(" ");
+
+# input:  a server
+# output: the same; where the service is asked, the client is told its cookies beside the headers of the http block. So
+#         they cost nobody else's requests anything
+#
+# The server's lines have them if all its locations ask, or if cookies come with what no location of theirs answers:
+# nginx's own errors, which go through the server again, with auth-always-set-cookie; and default backends.
+def with_cookies($options):
+  "add_header_inherit merge; \(cookie_lines)" as $lines
+  | if all(.locations[]; .who)
+      or any(.locations[]; .who and (.fallback or annotations($options)["auth-always-set-cookie"])) then
+      .lines += ["    \($lines)"]
+    else .locations |= map(when(.who; .cookies = "\n      \($lines)\n      "))
+    end;
+
 # input: [{options: their number, set: {annotation: value}}] of those with auth-url / output: lines for the http block
 #
-# nginx joins several cookies with commas, which browsers do not understand: so they are taken apart, up to four. A step
-# takes the first of $auth_cookies_1 into $auth_cookie_1, and leaves the others for the next, as $auth_cookies_2. (A
-# comma in a date, as in Expires, has no "name=" behind it.)
+# nginx joins several cookies with commas, which browsers do not understand: so they are taken apart, by the map of the
+# first one. (A comma in a date, as in Expires, has no "name=" behind it.) The commented line is for an nginx that does
+# not know add_header_inherit (leave_out_what_is_not_here in nginx.bash).
 def http_lines($trusting; $grpc; $logins):
-  def cookie($number):
-    "$auth_cookies_\($number)" as $from
-    | "  map \($from) $auth_cookie_\($number) { \"~^(?<one_cookie>.+?), [^ ;,=]+=\" $one_cookie; default \($from); }",
-    "  map \($from) $auth_cookies_\($number + 1) { \"~^.+?, (?<other_cookies>[^ ;,=]+=.*)$\" $other_cookies; }",
-    "  add_header Set-Cookie $auth_cookie_\($number) always;";
-  "  # external authentication",
+  "[^,]*+(?:,(?! [^ ;,=]+=)[^,]*+)*+" as $cookie
+  | "  # external authentication",
   map_lines("$asks"; "$asked_host";
     "default $request_host;",
     (.[] | .options as $number | .set["auth-url"] | url.host | select(startswith("$") | not) | "\($number) \(in_quotes);")),
@@ -110,12 +126,14 @@ def http_lines($trusting; $grpc; $logins):
   map_lines("\"$asks|$auth_status\""; "$what_failed";
     "\"~^([|]|[0-9]+[|]2..$)\" \"The request failed within nginx: the controller's log says why.\\n\";",
     "default \"You are not let in, because the authentication service gave no answer that says so: it ended with status $auth_status.\\n\";"),
-  "  map \"$auth_always $status\" $auth_cookies_1 { \"~^(1 .*| (20[0146]|30[123478]))$\" $auth_cookies; }",
-  (range(1; 5) as $number | cookie($number)),
-  (select(any(.[].set; keeps))
-   | "  proxy_cache_path \("\($ENV.STATE_DIR)/scratch/nginx/auth" | in_quotes) keys_zone=auth_answers_256k:256k max_size=16m inactive=1d use_temp_path=off;",
-     "  map \"$status $upstream_http_content_length\" $is_long_answer { default 1; \"~204 $\" \"\"; \"~ [0-9]{1,3}$\" \"\"; }",
-     "  upstream nobody { server 127.0.0.1:1 down; }"),
+  "  map \"$auth_always $status\" $auth_cookies_told { \"~^(1 .*| (20[0146]|30[123478]))$\" $auth_cookies; }",
+  map_lines("$auth_cookies_told"; "$auth_cookie_1";
+    "\"\" \"\";",
+    "\"~^(?<auth_first_cookie>\($cookie))\([range(2; most_cookies + 1) | "(?:, (?<auth_cookie_\(.)>\($cookie)))?+"] | add)(?<auth_cookies_left>.*)$\" $auth_first_cookie;"),
+  "  # before nginx 1.29.3: \(cookie_lines)",
+  "  log_format lost_cookies '$clock auth-url: $host, Ingress $ingress: the authentication service set more than \(most_cookies) cookies, and the client got the first \(most_cookies)';",
+  "  access_log /dev/stdout lost_cookies if=$auth_cookies_left;",
+  (select(any(.[].set; keeps)) | lines_for_kept_answers),
   pod_header_lines($trusting; $grpc; $logins),
   sign_in_lines,
   "";
@@ -136,7 +154,7 @@ def model:
   | any(.servers[].locations[]; .client and .upstream) as $verifies
   | [question_header($verifies)] as $header
   | .servers |= map(when(any(.locations[]; .asks);
-      with_questions($header + [asked_headers]; $locations; $upstreams; $options)))
+      with_questions($header + [asked_headers]; $locations; $upstreams; $options) | with_cookies($options)))
   | ([.servers[].locations[] | select(.who).options] | unique | map({options: ., set: $options[. - 1]})) as $asking
   | [.servers[].locations[] | select(.who and speaks_grpc).options] as $grpc
   | [.servers[].locations[] | select(.users and .upstream)] as $logins
@@ -153,10 +171,11 @@ def location:
   elif .who then
     "set $asks \(.options); ",
     (select(.set["auth-url"] | contains("$escaped_request_uri"))
-     | "if ($escaped_request_uri = \"\") { return 414 \"The URL has more special characters than the authentication service can be told.\\n\"; } "),
+     | "if ($escaped_request_uri = \"\") { return 414 \"The URL is longer than the authentication service can be told.\\n\"; } "),
     (select(.set | keeps) | "set $asks_for \("\(.pathType) \(.path | @uri)" | in_quotes); set $asks_uri $uri; "),
     "set $auth_always \(if .set["auth-always-set-cookie"] then "1" else "\"\"" end); ",
     "auth_request \(asked_at); auth_request_set $auth_status $status; auth_request_set $auth_cookies $upstream_http_set_cookie; ",
-    (.set.from_service // empty)
+    (.set.from_service // empty),
+    (.cookies // empty)
   else empty
   end;

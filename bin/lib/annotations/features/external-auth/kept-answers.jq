@@ -1,4 +1,5 @@
 # Answers of the authentication service that count again: auth-cache-key, auth-cache-duration.
+include "annotations/claims"; # map_lines
 include "quoting";
 
 # output: {name: the variable of nginx} of those that auth-cache-key may have
@@ -45,11 +46,27 @@ def keeps: .["auth-cache-key"] // null | . != null and cache_key != null;
 # with a body of 1,000 bytes or more.
 #
 # They are files in memory. nginx looks only every 10 s whether they take more than max_size, so what bounds them is
-# that their zone has room for some 2,000 keys: with the longest keys and headers, which have to fit into 16 kB, 39 MB.
+# that their zone has room for some 2,000 keys, and that no answer is kept that has more than 16 kB with its key, however
+# large the buffers of its Ingress are: in all, 39 MB.
 def kept($host):
   select(keeps)
   | ("\(.["auth-method"] // "") \($host) \(.["auth-url"])" | in_quotes_with_variables | .[1:-1]) as $question
   | [ "$ingress", "$asks_for", "$request_method", "$ssl_client_fingerprint", "$http_authorization", "$http_cookie",
       $question, (.["auth-cache-key"] | cache_key) ] as $parts
-  | "proxy_cache auth_answers_256k; proxy_cache_key \"\($parts | join("\\n"))\"; proxy_no_cache $is_long_answer; proxy_buffering on; ",
+  | "set $kept_as \"\($parts | join("\\n"))\"; proxy_cache auth_answers_256k; proxy_cache_key $kept_as; proxy_no_cache $is_long_answer $is_large_answer; proxy_buffering on; ",
     (.["auth-cache-duration"] // ["200 202 401 5m"] | .[] | validity | "proxy_cache_valid \(.); ");
+
+# output: lines for the http block: where answers are kept, and which are not
+#
+# A map does not add: so for each thousand bytes that have come from the service, the key may have a thousand fewer.
+# (They are those of the last of the pods that were asked.)
+def lines_for_kept_answers:
+  "  proxy_cache_path \("\($ENV.STATE_DIR)/scratch/nginx/auth" | in_quotes) keys_zone=auth_answers_256k:256k max_size=16m inactive=1d use_temp_path=off;",
+  map_lines("\"$status $upstream_http_content_length\""; "$is_long_answer";
+    "default 1;", "\"~204 $\" \"\";", "\"~ [0-9]{1,3}$\" \"\";"),
+  map_lines("\"$upstream_bytes_received|$kept_as\""; "$is_large_answer";
+    "volatile;",
+    "default 1;",
+    (range(1; 16)
+     | "\"~(?s)^[0-9, :-]*\\b(\([range(1; .) | tostring] | join("|")))?[0-9]{1,3}[|].{0,\((16 - .) * 1000)}+$\" \"\";")),
+  "  upstream nobody { server 127.0.0.1:1 down; }";

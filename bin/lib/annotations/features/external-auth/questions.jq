@@ -45,11 +45,17 @@ def question_header($verifies):
 
 # input: {annotation: value} / output: what nginx asks; $who is {upstream, protocol}
 #
-# With satisfy: any, it does not ask about clients from the addresses of allowlist-source-range.
+# With satisfy: any, it does not ask about clients from the addresses of allowlist-source-range. What the Ingress says
+# of its pods' answers (buffers, timeouts, the version of HTTP) is also for the service's, as in ingress-nginx: large
+# cookies are in both.
 def question($who; $host):
   (select(.satisfy == "any" and .allow) | "if ($in_networks_\(.allow)) { return 204; } "),
   kept($host),
   (.["auth-method"] // empty | "proxy_method \(.); "),
+  answer_buffers,
+  (.["proxy-http-version"] // empty | "proxy_http_version \(.); "),
+  (.["proxy-connect-timeout"] // empty | "proxy_connect_timeout \(.)s; "),
+  (.["proxy-send-timeout"] // empty | "proxy_send_timeout \(.)s; "),
   "proxy_read_timeout \(.["proxy-read-timeout"] // 60)s; ",
   (select($who.protocol == "HTTPS") | "proxy_ssl_name \($who.upstream | certificate_name); "),
   "proxy_pass \("\(if $who.protocol == "HTTPS" then "https" else "http" end)://\($who.upstream)\(.["auth-url"] | url.path)" | in_quotes_with_variables);";
@@ -67,7 +73,9 @@ def with_questions($header; $locations; $upstreams; $options):
   | ([ .locations[] | select(.who) | .who as $who
        | {name: asked_at, question: ([annotations($options) | question($who; $host)] | add)} ]
      | unique_by(.name)) as $questions
-  | ["      internal;", "      error_page 599 /;", "      proxy_pass_request_body off;", $header[]] as $common
+  | [ "      internal;", "      error_page 599 /;", "      proxy_pass_request_body off;",
+      "      proxy_headers_hash_bucket_size 512;", # so many names take 3 kB less then, of some 50
+      $header[] ] as $common
   | if $questions == [] then .
     elif ($questions | length) == 1 then
       .lines += [
