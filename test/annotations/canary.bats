@@ -162,6 +162,56 @@ add_path() { # NAME PATH [SERVICE PORT]
   assert_contains "$(problems)" 'CanaryNotProtected: e2e/new-2: the canary gets no requests: its main Ingress has not the same allowlist-source-range'
 }
 
+# The lists of a cluster with further Services of which nobody can be asked: unready:80, external:80, and red:53, a port
+# that is not TCP. There is no absent:80, and no red:81.
+# shellcheck disable=SC2016 # the dollar signs are jq's
+lists_with_nobody() {
+  cluster_with_pods "$BATS_TEST_TMPDIR"/objects/*.json | jq '
+    def service($name; $type): {metadata: {namespace: "e2e", $name}, spec: {$type, ports: [{name: "http", port: 80}]}};
+    (.services.items[] | select(.metadata == {namespace: "e2e", name: "red"}).spec.ports) += [{name: "dns", port: 53, protocol: "UDP"}]
+    | .services.items += [service("unready"; "ClusterIP"), service("external"; "ExternalName")]'
+}
+
+@test "an idle canary asks for no requests: it is no problem, it has no upstream, and its place is another's" {
+  [[ ${TIER-} != e2e ]] || skip 'what pods there are is given here, by a snapshot'
+  local id=0 backend idle
+  for backend in blue unready absent red:81 external red:53; do
+    for idle in canary=1 canary-weight=0 'canary-weight=0 canary-weight-total=1000' 'limit-rps=5' 'affinity-canary-behavior=legacy'; do
+      id=$((id + 1))
+      ingress "main-$id" "h$id.example" / auth
+      read -ra idle <<<"$idle"
+      ingress "idle-$id" "h$id.example" / "$backend" canary=true "${idle[@]}"
+    done
+  done
+  ingress alone alone.example / unready canary=true canary-weight=0
+  ingress sessions legacy.example / auth affinity=cookie
+  ingress legacy legacy.example / unready canary=true canary-weight=0 affinity-canary-behavior=legacy
+  ingress taken taken.example / auth
+  ingress first taken.example / blue:443 canary=true canary-weight=0
+  ingress second taken.example / many canary=true canary-weight=1
+  ingress third taken.example / unready canary=true canary-weight=0
+  lists_with_nobody | digest_lists | "$bin/route" >"$dir/model.json"
+  assert_equal '' "$(problems)"
+  assert_json '[.upstreams[].name]' '["auth.e2e.80","auth.e2e.80.sticky","many.e2e.80"]' <"$dir/model.json"
+
+  for id in first alone legacy idle-{1..4}; do without "$id"; done
+  ingress first taken.example / unready canary=true canary-by-header=A
+  ingress alone alone.example / unready canary=true canary-by-cookie=A
+  ingress legacy legacy.example / unready canary=true canary-weight=0
+  ingress idle-1 h1.example / unready canary=true canary-weight=1
+  ingress idle-2 h2.example / red canary=true canary-weight=1 limit-rps=5
+  ingress idle-3 h3.example / red canary=true limit-rps=-1
+  ingress idle-4 h4.example / unready canary=true canary-by-header=A
+  lists_with_nobody | digest_lists | "$bin/route" >"$dir/model.json"
+  assert_equal 'CanaryNotProtected e2e/idle-2
+CanaryTaken e2e/first
+CanaryWithoutMain e2e/alone
+NoReadyEndpoints e2e/idle-1
+NoReadyEndpoints e2e/idle-4
+NoReadyEndpoints e2e/legacy
+ProtectionNotAvailable e2e/idle-3' "$(problems | awk -F : '{ print $1 $2 }' | sort -u)"
+}
+
 @test "without a Service, or ready pods of it, the main Ingress serves; without those of its own, it is a 503" {
   ingress main one.example / red
   ingress new one.example / absent canary=true canary-weight=100

@@ -12,6 +12,7 @@
 #
 # A canary often repeats all paths of its main Ingress, and names another Service for one of them only. Where it names
 # the main Ingress's own Service and port, it changes nothing: that path is left out, and leaves its place to another.
+# So does an idle one, which Flagger keeps between two releases: nothing gives it a request. Its pods cause no reload.
 include "annotations/claims";
 include "route/pods"; # has_pods, no_pods
 include "quoting";
@@ -79,8 +80,22 @@ def with_canary($canaries; $context):
         end ),
     ( $canaries[1:][] | gets_nothing("CanaryTaken"; "\(place_name) has \($canary.of) for its canary") );
 
+# input: {annotation: value} of a canary / output: how many of 10,000 requests it gets
+def weight:
+  ([.["canary-weight-total"] // 100, 100] | max) as $total
+  | (.["canary-weight"] // 0) as $weight
+  | [$weight * 10000 / $total | ceil, 10000] | min;
+
 # input: the claim of a canary / output: whether the same pods get its requests without it; $main is the main claim
 def changes_nothing($main): .service and .service == $main.service and .port == $main.port;
+
+# input: the claim of a canary / output: whether nothing gives it a request: no weight, header or cookie, and no session
+#         that stays where it began; $main is the main claim, or {}. (Of a closed one, nobody knows what it asks for.)
+def is_idle($main; $context):
+  annotations($context.options) as $set
+  | .reason != "ProtectionNotAvailable"
+    and ($set | weight == 0 and .["canary-by-header"] == null and .["canary-by-cookie"] == null)
+    and (($main | annotations($context.options)).affinity == null or $set["affinity-canary-behavior"] == "legacy");
 
 # input:  [answered claim, the oldest Ingress first]
 # output: the same without canaries; main claims have theirs in .canary
@@ -104,7 +119,7 @@ def claims($context; answer):
     | ($asking | group_by(main_place($mains))
        | map((.[0] | main_place($mains)) as $place
            | (if $mains[$place] then $claims[$mains[$place]] else {} end) as $main
-           | {($place): map(select(changes_nothing($main) | not))})
+           | {($place): map(select((changes_nothing($main) or is_idle($main; $context)) | not))})
        | add // {} | map_values(select(. != []))) as $canaries
     | [ ( to_entries[] | .key as $number | .value
           | when(asks and $mains[place] == $number and $canaries[place]; with_canary($canaries[place]; $context)) ),
@@ -132,12 +147,6 @@ def upstreams($context; answer):
     end);
 
 # --- model and location
-
-# input: {annotation: value} of a canary / output: how many of 10,000 requests it gets
-def weight:
-  ([.["canary-weight-total"] // 100, 100] | max) as $total
-  | (.["canary-weight"] // 0) as $weight
-  | [$weight * 10000 / $total | ceil, 10000] | min;
 
 # input:  model
 # output: the same with the shares of requests that canaries get, and for each location the number of its canary
