@@ -212,6 +212,90 @@ NoReadyEndpoints e2e/legacy
 ProtectionNotAvailable e2e/idle-3' "$(problems | awk -F : '{ print $1 $2 }' | sort -u)"
 }
 
+# For each annotation that protects, with a right value and a wrong one, three hosts. On each is a main Ingress, and a
+# canary with the annotation. The main Ingress of the first two has none; the canary of the first is Flagger's, as that of
+# the third, whose main Ingress has the annotation, with the right value. The fourth host has that main Ingress alone.
+# shellcheck disable=SC2016 # the dollar signs are jq's
+protected_canaries='
+  def flagger: [{apiVersion: "flagger.app/v1beta1", kind: "Canary", name: "app", uid: "1", controller: true}];
+  def ingress($name; $host; $service; $owners; $annotations):
+    {kind: "Ingress", metadata: {namespace: "e2e", $name, ownerReferences: $owners, annotations: ($annotations | with_entries(.key |= "nginx.ingress.kubernetes.io/" + .))},
+     spec: {ingressClassName: "bash", rules: [{host: "\($host).example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: $service, port: {number: 80}}}}]}}]}};
+  def canary($host; $owners; $annotations): ingress("new-\($host)"; $host; "blue"; $owners; $annotations + {canary: "true", "canary-weight": "100"});
+  def main($host; $annotations): ingress($host; $host; "red"; null; $annotations);
+  [ $table[0] | to_entries[] | .key as $name | .value as $row
+    | ($examples[0][$name] | if type == "object" then . elif $row.type == "flag" then {($name): "true"} else {($name): (. // "x")} end) as $example
+    | (if $row.closes then {right: {}, wrong: "FCGI"}
+       elif $row.if_wrong then {right: {}, wrong: "wrong;}{"}
+       elif $row.class == "switch" then {right: {($name): "on"}, wrong: "wrong;}{"}
+       elif $row.class == "protective" then {right: $example, wrong: "wrong;}{"}
+       else empty
+       end)
+    | {right, canary: (.right + {($name): .wrong}, (.right | select(. != {})))} ]
+  | to_entries[] | .key as $id | .value | .canary as $annotation | .right as $of_main
+  | main("lost-\($id)"; {}), canary("lost-\($id)"; flagger; $annotation),
+    main("own-\($id)"; {}), canary("own-\($id)"; null; $annotation),
+    main("kept-\($id)"; $of_main), canary("kept-\($id)"; flagger; $annotation),
+    main("alone-\($id)"; $of_main)'
+
+@test "what Flagger has copied into its canary is no wish of the canary: what its main Ingress asks for now counts, for each protection" {
+  [[ ${TIER-} != e2e ]] || skip 'the summaries are looked at'
+  mkdir "$BATS_TEST_TMPDIR/objects"
+  jq -n --slurpfile table "$bin/lib/annotations/annotations.json" --slurpfile examples "$BATS_TEST_DIRNAME/../unit/tables/examples.json" \
+    "$protected_canaries" >"$BATS_TEST_TMPDIR/objects/all.json"
+  cluster_with_pods "$BATS_TEST_TMPDIR/objects/all.json" | digest_lists | "$bin/route" >"$dir/model.json"
+  jq 'def kind: ltrimstr("Ingress ") | split("/")[-1] | ltrimstr("new-") | split("-")[0];
+    .options as $options
+    | ([.servers[].locations[] | select(.of)] | map({(.of | split("/")[1]): (del(.of, .options) + if .options then {set: $options[.options - 1]} else {} end)}) | add) as $served
+    | ([.problems[] | select(.of | contains("/new-")) | {(.of | split("/new-")[1]): .reason}] | add) as $problems
+    | ($served | keys | map(select(startswith("lost-"))[5:])) as $ids
+    | {
+        number: ($ids | length > 90),
+        "kept, and served": ([$ids[] | select($served["kept-\(.)"].canary.upstream == "blue.e2e.80")] | length > 30),
+        "lost, and not served": [$ids[] | select($served["lost-\(.)"].canary.upstream != "blue.e2e.80" or $problems["lost-\(.)"])],
+        "own, and served": [$ids[] | select($served["own-\(.)"].canary or ($problems["own-\(.)"] | IN("CanaryNotProtected", "ProtectionNotAvailable") | not))],
+        "another main": [$ids[] | select(($served["kept-\(.)"] | del(.canary)) != ($served["alone-\(.)"] | del(.canary))) | [$served["kept-\(.)"], $served["alone-\(.)"]]],
+        "kept, and not served": [$ids[] | select($served["kept-\(.)"] | .upstream and (.canary | not))],
+        "problems of copies": [$ids[] | select($served["kept-\(.)"].upstream and $problems["kept-\(.)"])]
+      }' "$dir/model.json" >"$dir/verdict"
+  assert_json '[.[]]' '[true,true,[],[],[],[],[]]' <"$dir/verdict"
+}
+
+# Makes somebody the owner of an Ingress of the test.
+owned_by() { # NAME OWNER, as JSON
+  local file
+  file=$(echo "$BATS_TEST_TMPDIR/objects"/*-"e2e-$1.json")
+  jq -c --argjson owner "$2" '.metadata.ownerReferences = [$owner]' "$file" >"$file.new"
+  mv "$file.new" "$file"
+}
+
+@test "an owner takes nothing but a canary's own wish away: not from an Ingress that is none, and no owner but Flagger does" {
+  local flagger='{"apiVersion":"flagger.app/v1beta1","kind":"Canary","name":"app","uid":"1","controller":true}' id=0 edit
+  ingress main-1 one.example / red denylist-source-range=0.0.0.0/0,::/0
+  ingress new-1 one.example / blue canary=true canary-weight=100
+  ingress main-2 two.example / red
+  ingress new-2 two.example / blue canary=true canary-weight=100 denylist-source-range=0.0.0.0/0,::/0 auth-type=digest
+  ingress main-3 three.example / red
+  ingress new-3 three.example / blue canary=true canary-weight=100 canary-by-header='a b' ssl-redirect=yes # what is its own counts
+  ingress none-4 four.example / blue denylist-source-range=0.0.0.0/0,::/0
+  ingress none-5 five.example / blue canary=false denylist-source-range=0.0.0.0/0,::/0
+  ingress none-6 six.example / blue canary=perhaps auth-type=digest
+  ingress none-7 seven.example / blue canary=false bash-ingress.local/canary=true auth-type=digest
+  for id in new-{1,2,3} none-{4,5,6,7}; do owned_by "$id" "$flagger"; done
+  for edit in 'del(.controller)' '.controller = false' '.kind = "Rollout"' '.apiVersion = "argoproj.io/v1alpha1"' '.apiVersion = "flagger.app.example/v1"' '.apiVersion = "flagger.app"'; do
+    id=$((${id##*-} + 1))
+    ingress "main-$id" "other-$id.example" / red
+    ingress "new-$id" "other-$id.example" / blue canary=true canary-weight=100 denylist-source-range=10.0.0.0/8
+    owned_by "new-$id" "$(jq -c "$edit" <<<"$flagger")"
+  done
+  serve
+  assert_equal '403 blue blue 403 403 503 404' "$(for id in one two three four five six seven; do who_answers "$id.example" /; done | xargs)"
+  assert_equal 'red red red red red red' "$(for id in {8..13}; do who_answers "other-$id.example" /; done | xargs)"
+  assert_equal 6 "$(problems | grep -c ': the canary gets no requests: its main Ingress has not the same denylist-source-range. Take that from the canary, ')"
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/new-3: the annotation canary-by-header is '
+  refute_contains "$(problems)" e2e/new-2
+}
+
 @test "without a Service, or ready pods of it, the main Ingress serves; without those of its own, it is a 503" {
   ingress main one.example / red
   ingress new one.example / absent canary=true canary-weight=100

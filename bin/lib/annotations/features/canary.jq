@@ -8,7 +8,8 @@
 # All else is the main Ingress's: what protects its path protects the canary too, and its annotations count; so
 # use-regex and rewrite-target need not be repeated. A client that has a session (affinity.jq) stays where it is, unless
 # affinity-canary-behavior is legacy. A canary gets no requests without a main Ingress, without ready pods, or if it
-# asks for a protection that the main Ingress has not.
+# asks for a protection that the main Ingress has not. (A canary that Flagger has made asks for none: as_copied in
+# annotations.jq.)
 #
 # A canary often repeats all paths of its main Ingress, and names another Service for one of them only. Where it names
 # the main Ingress's own Service and port, it changes nothing: that path is left out, and leaves its place to another.
@@ -69,7 +70,8 @@ def with_canary($canaries; $context):
     ( $canary
       | if .status then gets_nothing(.reason; .message)
         elif $missing != [] then
-          gets_nothing("CanaryNotProtected"; "its main Ingress has not the same \($missing | join(", "))")
+          gets_nothing("CanaryNotProtected";
+            "its main Ingress has not the same \($missing | join(", ")). Take that from the canary, which is protected as its main Ingress is; or give it to both")
         elif $set["canary-by-header-pattern"] and ($set["canary-by-header-value"] | not)
           and ($set["canary-by-header-pattern"] | is_cheap | not) then
           annotation_refused(
