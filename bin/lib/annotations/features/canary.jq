@@ -14,8 +14,13 @@
 # A canary often repeats all paths of its main Ingress, and names another Service for one of them only. Where it names
 # the main Ingress's own Service and port, it changes nothing: that path is left out, and leaves its place to another.
 # So does an idle one, which Flagger keeps between two releases: nothing gives it a request. Its pods cause no reload.
+#
+# A main Ingress may have nobody to ask: its Service or port is missing, say, or has no ready pod. Its canary has its
+# share all the same, and the rest is answered as without a canary. All that protects looks for an upstream: so such a
+# main claim gets one that has no pod, and goes through all features with it. It keeps its problem, but no status. (A
+# claim that is closed has none, so its canary is closed with it.)
 include "annotations/claims";
-include "route/pods"; # has_pods, no_pods
+include "route/pods"; # has_pods, no_pods, without_pod
 include "quoting";
 
 # input: the claim of a canary, with $set / output: names of what protects it and is not the same in the main one's $own
@@ -58,14 +63,31 @@ def pattern:
 
 # --- claims
 
+# input: a main claim that is not closed / output: why nobody is asked for it: {reason, message}; nothing if a pod is
+def nobody($context):
+  if .status then
+    select(.service and (.reason | IN("ServiceNotFound", "ExternalNameNotServed", "ServicePortNotFound", "ServicePortNotTCP")))
+    | {reason, message}
+  else select(has_pods($context.slices) | not) | {reason: "NoReadyEndpoints", message: without_pod($context.slices)}
+  end;
+
+# input: a main claim, of which nobody is asked / output: the same with an upstream that has no pod: no port is called -
+def with_no_pod($nobody):
+  del(.status) + $nobody
+  | .upstream = "\(.service | split("/") | reverse | join(".")).nobody"
+  | .port_name = "-";
+
 # input: a main claim / output: the same with its canary, and problems of the canaries; $canaries are those of its place
 def with_canary($canaries; $context):
   $canaries[0] as $canary
   | ($canary | annotations($context.options)) as $set
   | annotations($context.options) as $own
   | ($canary | lacking($set; $own)) as $missing
-  | (if .status or $canary.status or $missing != [] or $context.quarantined[$canary.of] then .
-     else .canary = ($canary | {of, service, port, $set})
+  | (if $canary.status or $missing != [] or $context.quarantined[$canary.of] then .
+     else
+       [select($canary | has_pods($context.slices)) | nobody($context)][0] as $nobody
+       | when($nobody; with_no_pod($nobody))
+       | when(.upstream; .canary = ($canary | {of, service, port, $set}) + {plain: .upstream})
      end),
     ( $canary
       | if .status then gets_nothing(.reason; .message)
@@ -136,8 +158,7 @@ def claims($context; answer):
 def upstreams($context; answer):
   map(
     if .canary and .upstream then
-      ({service, port, protocol} | answer.upstream | length) as $length
-      | .upstream[$length:] as $kind
+      .upstream[.canary.plain | length:] as $kind # what features have added
       | (.balance.address or (.balance.sticky and .canary.set["affinity-canary-behavior"] == "legacy")) as $alone
       | ({service: .canary.service, port: .canary.port, protocol} | answer
          | .upstream += ($kind | if $alone then sub("[.](sticky|persistent|address)"; "") else . end)) as $answer
@@ -156,7 +177,9 @@ def upstreams($context; answer):
 # A location without annotations gets an empty set of them, so that the hook of locations is called for it.
 def model:
   ready as $ready
-  | each_location(when(.canary and (.upstream and $ready[.canary.upstream] | not); del(.canary)))
+  | each_location(
+      when(.canary and (.upstream and $ready[.canary.upstream] | not); del(.canary))
+      | when(.upstream and .reason and .canary == null; .status = 503 | del(.upstream, .options, .protocol)))
   | [.servers[].locations[] | select(.canary)] as $locations
   | ([$locations[] | {upstream, canary} | tojson] | unique | to_entries
      | map({(.value): (.key + 1)}) | add // {}) as $numbers
@@ -166,6 +189,9 @@ def model:
   each_location(when(.canary;
     $numbers[{upstream, canary} | tojson] as $number
     | .options = (.options // $none) | .canary.target = "$target_\($number)" | .target = .canary.target
+    | when(.reason and .instead == null;
+        .refuses = "if (\(.target) = \(.upstream | in_quotes)) { return 503 \"\(sentence)\\n\"; } ")
+    | when(.instead and speaks_tls; .address = "$address_\($number)")
     | when(asks_by_service; .tls_target = "$tls_name_\($number)")))
   | .lines += [
       # upstreams are SERVICE.NAMESPACE.PORT...
@@ -191,10 +217,18 @@ def by_header($main; $canary):
     else "if ($http_\($header)) \(to($main))"
     end;
 
+# input: a location with a canary / output: directives that set .address, where the default backend, which speaks HTTP,
+#         answers instead of pods that speak TLS
+def address:
+  "set \(.address) \"\(if .protocol == "HTTPS" then "https://\(.target)" else "$scheme://\(.target)$of_scheme" end)\"; ",
+  "if (\(.target) = \(.instead | in_quotes)) { set \(.address) \"http://\(.target)\"; } ";
+
 # input: a location / output: directives that set the variable with the upstream: the last one that applies decides
+#
+# A session of a main Ingress without pods has none of them to stay with.
 def location:
   select(.canary)
-  | .upstream as $main
+  | (.instead // .upstream) as $main
   | .canary as {$set, $sessions, upstream: $canary}
   | ($set | weight) as $weight
   | "set \(.target) \((if $weight == 10000 then $canary else $main end) | in_quotes); ",
@@ -204,8 +238,10 @@ def location:
        "if ($http_cookie ~ \"(?:^|; ?)\($set["canary-by-cookie"] | harmless)=never(?:;|$)\") \(to($main))"),
     by_header($main; $canary),
     (if $sessions == "sticky" then
-       "if ($session_home = main) \(to($main))if ($session_home = main-canary) \(to($canary))",
+       (select(.reason | not) | "if ($session_home = main) \(to($main))"),
+       "if ($session_home = main-canary) \(to($canary))",
        "if (\(.target) = \($canary | in_quotes)) { set $session_suffix -canary; } "
      elif $sessions == "legacy" then "if (\(.target) = \($canary | in_quotes)) { set $session_name \"\"; } "
      else empty
-     end);
+     end),
+    (select(.address) | address);
