@@ -15,7 +15,7 @@ include "annotations/feature-files";
 include "render/server-blocks"; # merged, on_all_ports, against_redirects
 include "render/location-blocks"; # redirected, by_protocol, for_clients
 include "render/certificate-maps"; # with_certificates
-include "quoting"; # in_quotes, harmless, as_expression
+include "quoting"; # in_quotes, harmless, as_expression, sentence
 
 # input: an upstream / output: its block
 #
@@ -28,9 +28,6 @@ def upstream_block:
   (.endpoints[] | "    server \(in_quotes) max_fails=0;"),
   .lines[]?,
   "    keepalive 64;", "    keepalive_timeout 4s;", "  }", "";
-
-# input: a location that nginx itself answers / output: what it says, for a quoted string
-def sentence: "\(.message | split("\"") | join("'")): path \(.path) of \(.of)." | harmless;
 
 # input: a location / output: the directives that answer
 def answer:

@@ -13,6 +13,9 @@ def object: split(" ")[1];
 # input: text / output: a quoted nginx string
 def in_quotes: "\"\(harmless)\"";
 
+# input: a location that nginx itself answers / output: what it says, for a quoted string
+def sentence: "\(.message | split("\"") | join("'")): path \(.path) of \(.of)." | harmless;
+
 # input: a host / output: a quoted expression of nginx for it: "*.a.example" => "~^[^.]+[.]a[.]example$"
 def as_expression: "\"~^\(harmless | gsub("[.]"; "[.]") | sub("^[*]"; "[^.]+"))$\"";
 

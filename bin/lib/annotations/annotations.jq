@@ -164,6 +164,23 @@ def understood:
 # input: something wrong / output: whether the Ingress is closed for it
 def must_close: asks_for_protection or (.row.if_wrong == "close" and .value != "");
 
+# input: an Ingress / output: whether Flagger made it. (Whoever may write an Ingress may say so: see as_copied.)
+def is_flaggers:
+  any(.metadata.ownerReferences[]?;
+    .controller == true and .kind == "Canary" and ("\(.apiVersion)" | startswith("flagger.app/")));
+
+# input:  [what is understood of the annotations of an Ingress]
+# output: the same; of a canary that is a copy, only what is its own: how it gets requests, and where its paths are
+#
+# Flagger writes the canary, and copies the main Ingress's annotations once. What was changed there later is old in the
+# copy, and nobody's wish. The requests of a canary are protected by what the main Ingress asks for, so this opens
+# nothing; and an Ingress that is not for certain a canary keeps all.
+def as_copied($is_copy):
+  if $is_copy and ([.[] | select(.key == "canary").set.canary] | unique) == [true] then
+    map(select(.row.feature == "canary" or (.row.where and (.wrong | not))))
+  else .
+  end;
+
 # input: [what is understood and set] / output: for each annotation given twice with other values, what is wrong
 def contradictions:
   group_by(.key)[]
@@ -264,7 +281,8 @@ def moves_all:
 # {set: {name: value}, uses: [the features that this needs], protections: [name],
 #  closed: why it must not be served, moves: whether it redirects all, or means to, problems: [{reason, message}]}
 def asked($policy; $defaults):
-  written | map(understood) | with_defaults($defaults)
+  is_flaggers as $is_copy
+  | written | map(understood) | as_copied($is_copy) | with_defaults($defaults)
   | if . == [] then {}
     else
       sort_by(.key) as $all # sorted, so that the same set is the same text

@@ -32,7 +32,7 @@ def asked($other; $in_both):
   | (if $other.options == $options then [$other.servers[]? | {(.host): .}] | add // {} else {} end) as $others
   | [.servers[]? | select($others[.host] != .) | .host as $host | .locations[] | select(.of and $in_both[.of])
      | {of, asks: ({$host} + . | del(.upstream, .of)
-                   | if .service and .status == 503 then del(.status, .reason, .message) else . end
+                   | if .service and (.status // 503) == 503 then del(.status, .reason, .message) else . end
                    | with_annotations($options))}]
   | group_by(.of) | map({(.[0].of): map(.asks)}) | add // {};
 

@@ -11,10 +11,11 @@ def service_name:
 
 # input:  a location with an upstream
 # output: the directives that pass a request on, by the protocol that the pods speak; features have .target, a variable
-#         with the name of the upstream, and $of_scheme (proxy-ssl.jq)
+#         with the name of the upstream, and $of_scheme (proxy-ssl.jq); or .address, with the scheme, too (canary.jq)
 def pass_on:
   (.target // (.upstream | harmless)) as $to
-  | if .protocol == "HTTPS" then "proxy_ssl_name \(service_name); proxy_pass \"https://\($to)\";"
+  | if .address then "proxy_ssl_name \(service_name); proxy_pass \(.address);"
+    elif .protocol == "HTTPS" then "proxy_ssl_name \(service_name); proxy_pass \"https://\($to)\";"
     elif .protocol == "AUTO_HTTP" then "proxy_ssl_name \(service_name); proxy_pass \"$scheme://\($to)$of_scheme\";"
     elif .protocol == "GRPC" then "grpc_pass \"grpc://\($to)\";"
     elif .protocol == "GRPCS" then "grpc_ssl_name \(service_name); grpc_pass \"grpcs://\($to)\";"
@@ -23,7 +24,7 @@ def pass_on:
 
 # input: a location / output: the same with .pass, if there is more to it than HTTP to its upstream
 def by_protocol:
-  if .upstream and (.protocol or .target or .rewrite) then .pass = (.rewrite // "") + pass_on else . end;
+  if .upstream and (.protocol or .target or .rewrite) then .pass = (.refuses // "") + (.rewrite // "") + pass_on else . end;
 
 # input: a location / output: the same with a message that is fit for clients
 #

@@ -62,9 +62,13 @@ def no_pods($slices):
           end
       end;
 
-# input: the state, with .winners and .upstreams / output: {"name of an upstream": why it has no pod}
+# input: the same / output: that, as a sentence
+def without_pod($slices): "Service \(.service) \(no_pods($slices))";
+
+# input:  the state, with .winners and .upstreams
+# output: {"name of an upstream": why it has no pod}. (A claim beside a canary knows that itself: features/canary.jq.)
 def without_pods:
   .slices as $slices
   | (.upstreams | map({(.name): true}) | add // {}) as $has_pods
-  | .winners | map(select(.upstream and ($has_pods[.upstream] | not))) | unique_by(.upstream)
-  | map({(.upstream): "Service \(.service) \(no_pods($slices))"}) | add // {};
+  | .winners | map(select(.upstream and ($has_pods[.upstream] or .reason | not))) | unique_by(.upstream)
+  | map({(.upstream): without_pod($slices)}) | add // {};

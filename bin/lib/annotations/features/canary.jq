@@ -8,15 +8,22 @@
 # All else is the main Ingress's: what protects its path protects the canary too, and its annotations count; so
 # use-regex and rewrite-target need not be repeated. A client that has a session (affinity.jq) stays where it is, unless
 # affinity-canary-behavior is legacy. A canary gets no requests without a main Ingress, without ready pods, or if it
-# asks for a protection that the main Ingress has not.
+# asks for a protection that the main Ingress has not. (A canary that Flagger has made asks for none: as_copied in
+# annotations.jq.)
 #
 # A canary often repeats all paths of its main Ingress, and names another Service for one of them only. Where it names
 # the main Ingress's own Service and port, it changes nothing: that path is left out, and leaves its place to another.
+# So does an idle one, which Flagger keeps between two releases: nothing gives it a request. Its pods cause no reload.
 #
 # An Ingress whose `canary` is neither true nor false is closed. As it could be a canary, it takes no path of another
 # one of its namespace; as it could be none, its other paths are closed.
+#
+# A main Ingress may have nobody to ask: its Service or port is missing, say, or has no ready pod. Its canary has its
+# share all the same, and the rest is answered as without a canary. All that protects looks for an upstream: so such a
+# main claim gets one that has no pod, and goes through all features with it. It keeps its problem, but no status. (A
+# claim that is closed has none, so its canary is closed with it.)
 include "annotations/claims";
-include "route/pods"; # has_pods, no_pods
+include "route/pods"; # has_pods, no_pods, without_pod
 include "quoting";
 
 # input: the claim of a canary, with $set / output: names of what protects it and is not the same in the main one's $own
@@ -65,7 +72,21 @@ def pattern:
 
 # --- claims
 
-# input: a main claim that no Service answers / output: the same, and problems of the canaries of its place
+# input: a main claim that is not closed / output: why nobody is asked for it: {reason, message}; nothing if a pod is
+def nobody($context):
+  if .status then
+    select(.service and (.reason | IN("ServiceNotFound", "ExternalNameNotServed", "ServicePortNotFound", "ServicePortNotTCP")))
+    | {reason, message}
+  else select(has_pods($context.slices) | not) | {reason: "NoReadyEndpoints", message: without_pod($context.slices)}
+  end;
+
+# input: a main claim, of which nobody is asked / output: the same with an upstream that has no pod: no port is called -
+def with_no_pod($nobody):
+  del(.status) + $nobody
+  | .upstream = "\(.service | split("/") | reverse | join(".")).nobody"
+  | .port_name = "-";
+
+# input: a main claim that is closed / output: the same, and problems of the canaries of its place
 def without_canary($canaries): . as {$reason, $message} | ., ($canaries[] | gets_nothing($reason; $message));
 
 # input: any other main claim / output: the same with its canary, and problems of the canaries; $canaries are those of
@@ -77,13 +98,17 @@ def with_canary($canaries; $context):
   | ($canary | lacking($set; $own)) as $missing
   | ($own | moves_all) as $moves
   | (if $canary.status or $missing != [] or $moves or $context.quarantined[$canary.of] then .
-     else .canary = ($canary | {of, service, port, $set})
+     else
+       [select($canary | has_pods($context.slices)) | nobody($context)][0] as $nobody
+       | when($nobody; with_no_pod($nobody))
+       | when(.upstream; .canary = ($canary | {of, service, port, $set}) + {plain: .upstream})
      end),
     ( $canary
       | if .status then gets_nothing(.reason; .message)
         elif $moves then gets_nothing("CanaryWithoutMain"; "its main Ingress redirects all of them")
         elif $missing != [] then
-          gets_nothing("CanaryNotProtected"; "its main Ingress has not the same \($missing | join(", "))")
+          gets_nothing("CanaryNotProtected";
+            "its main Ingress has not the same \($missing | join(", ")). Take that from the canary, which is protected as its main Ingress is; or give it to both")
         elif $set["canary-by-header-pattern"] and ($set["canary-by-header-value"] | not)
           and ($set["canary-by-header-pattern"] | is_cheap | not) then
           annotation_refused(
@@ -99,8 +124,22 @@ def with_canary($canaries; $context):
       | annotation_refused("\($names | join(", ")) \(if $names | length > 1 then "have" else "has" end) no effect beside canary: those of its main Ingress count") ),
     ( $canaries[1:][] | gets_nothing("CanaryTaken"; "\(place_name) has \($canary.of) for its canary") );
 
+# input: {annotation: value} of a canary / output: how many of 10,000 requests it gets
+def weight:
+  ([.["canary-weight-total"] // 100, 100] | max) as $total
+  | (.["canary-weight"] // 0) as $weight
+  | [$weight * 10000 / $total | ceil, 10000] | min;
+
 # input: the claim of a canary / output: whether the same pods get its requests without it; $main is the main claim
 def changes_nothing($main): .service and .service == $main.service and .port == $main.port;
+
+# input: the claim of a canary / output: whether nothing gives it a request: no weight, header or cookie, and no session
+#         that stays where it began; $main is the main claim, or {}. (Of a closed one, nobody knows what it asks for.)
+def is_idle($main; $context):
+  annotations($context.options) as $set
+  | .reason != "ProtectionNotAvailable"
+    and ($set | weight == 0 and .["canary-by-header"] == null and .["canary-by-cookie"] == null)
+    and (($main | annotations($context.options)).affinity == null or $set["affinity-canary-behavior"] == "legacy");
 
 # input:  [answered claim, the oldest Ingress first]
 # output: the same without canaries; main claims have theirs in .canary
@@ -125,11 +164,11 @@ def claims($context; answer):
     | ($asking | group_by(main_place($mains))
        | map((.[0] | main_place($mains)) as $place
            | (if $mains[$place] then $claims[$mains[$place]] else {} end) as $main
-           | {($place): map(select(changes_nothing($main) | not))})
+           | {($place): map(select((changes_nothing($main) or is_idle($main; $context)) | not))})
        | add // {} | map_values(select(. != []))) as $canaries
     | [ ( to_entries[] | .key as $number | .value
           | if (asks and $mains[place] == $number and $canaries[place]) | not then .
-            elif .status then without_canary($canaries[place])
+            elif .status and [nobody($context)] == [] then without_canary($canaries[place])
             else with_canary($canaries[place]; $context)
             end ),
         ( $canaries | to_entries[] | select($mains[.key] == null) | .value[]
@@ -145,8 +184,7 @@ def claims($context; answer):
 def upstreams($context; answer):
   map(
     if .canary and .upstream then
-      ({service, port, protocol} | answer.upstream | length) as $length
-      | .upstream[$length:] as $kind
+      .upstream[.canary.plain | length:] as $kind # what features have added
       | (.balance.address or (.balance.sticky and .canary.set["affinity-canary-behavior"] == "legacy")) as $alone
       | ({service: .canary.service, port: .canary.port, protocol} | answer
          | .upstream += ($kind | if $alone then sub("[.](sticky|persistent|address)"; "") else . end)) as $answer
@@ -160,19 +198,15 @@ def upstreams($context; answer):
 
 # --- model and location
 
-# input: {annotation: value} of a canary / output: how many of 10,000 requests it gets
-def weight:
-  ([.["canary-weight-total"] // 100, 100] | max) as $total
-  | (.["canary-weight"] // 0) as $weight
-  | [$weight * 10000 / $total | ceil, 10000] | min;
-
 # input:  model
 # output: the same with the shares of requests that canaries get, and for each location the number of its canary
 #
 # A location without annotations gets an empty set of them, so that the hook of locations is called for it.
 def model:
   ready as $ready
-  | each_location(when(.canary and (.upstream and $ready[.canary.upstream] | not); del(.canary)))
+  | each_location(
+      when(.canary and (.upstream and $ready[.canary.upstream] | not); del(.canary))
+      | when(.upstream and .reason and .canary == null; .status = 503 | del(.upstream, .options, .protocol)))
   | [.servers[].locations[] | select(.canary)] as $locations
   | ([$locations[] | {upstream, canary} | tojson] | unique | to_entries
      | map({(.value): (.key + 1)}) | add // {}) as $numbers
@@ -182,6 +216,9 @@ def model:
   each_location(when(.canary;
     $numbers[{upstream, canary} | tojson] as $number
     | .options = (.options // $none) | .canary.target = "$target_\($number)" | .target = .canary.target
+    | when(.reason and .instead == null;
+        .refuses = "if (\(.target) = \(.upstream | in_quotes)) { return 503 \"\(sentence)\\n\"; } ")
+    | when(.instead and speaks_tls; .address = "$address_\($number)")
     | when(asks_by_service; .tls_target = "$tls_name_\($number)")))
   | .lines += [
       # upstreams are SERVICE.NAMESPACE.PORT...
@@ -207,10 +244,18 @@ def by_header($main; $canary):
     else "if ($http_\($header)) \(to($main))"
     end;
 
+# input: a location with a canary / output: directives that set .address, where the default backend, which speaks HTTP,
+#         answers instead of pods that speak TLS
+def address:
+  "set \(.address) \"\(if .protocol == "HTTPS" then "https://\(.target)" else "$scheme://\(.target)$of_scheme" end)\"; ",
+  "if (\(.target) = \(.instead | in_quotes)) { set \(.address) \"http://\(.target)\"; } ";
+
 # input: a location / output: directives that set the variable with the upstream: the last one that applies decides
+#
+# A session of a main Ingress without pods has none of them to stay with.
 def location:
   select(.canary)
-  | .upstream as $main
+  | (.instead // .upstream) as $main
   | .canary as {$set, $sessions, upstream: $canary}
   | ($set | weight) as $weight
   | "set \(.target) \((if $weight == 10000 then $canary else $main end) | in_quotes); ",
@@ -220,8 +265,10 @@ def location:
        "if ($http_cookie ~ \"(?:^|; ?)\($set["canary-by-cookie"] | harmless)=never(?:;|$)\") \(to($main))"),
     by_header($main; $canary),
     (if $sessions == "sticky" then
-       "if ($session_home = main) \(to($main))if ($session_home = main-canary) \(to($canary))",
+       (select(.reason | not) | "if ($session_home = main) \(to($main))"),
+       "if ($session_home = main-canary) \(to($canary))",
        "if (\(.target) = \($canary | in_quotes)) { set $session_suffix -canary; } "
      elif $sessions == "legacy" then "if (\(.target) = \($canary | in_quotes)) { set $session_name \"\"; } "
      else empty
-     end);
+     end),
+    (select(.address) | address);

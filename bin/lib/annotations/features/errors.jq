@@ -85,10 +85,16 @@ def error_locations:
       error_location("told"; "proxy_method GET; proxy_set_body \"\"; \($asks)"),
       (select(.before_pods) | error_location("told-and-body"; $asks));
 
-# input: a location with .fallback / output: the same, served by its default backend if its own Service cannot
+# input: the reason of a problem / output: whether a default backend answers then
+def is_without_pods: IN("NoReadyEndpoints", "ServiceNotFound", "ServicePortNotFound");
+
+# input: a location with .fallback / output: the same, served by its default backend if its own Service cannot; beside a
+#         canary that can, with .instead, which answers what is not the canary's (canary.jq)
 def with_fallback($ready):
   if $ready[.fallback.upstream] | not then del(.fallback)
-  elif .reason | IN("NoReadyEndpoints", "ServiceNotFound", "ServicePortNotFound") then
+  elif .upstream and .canary and $ready[.canary.upstream] then
+    when((.reason | is_without_pods) and (speaks_grpc | not); .instead = .fallback.upstream | .falls_back = true)
+  elif .reason | is_without_pods then
     .fallback as $fallback
     | del(.status, .reason, .message, .protocol, .canary)
     | .upstream = $fallback.upstream
@@ -174,7 +180,8 @@ def location:
       | {$namespace, $ingress,
          service: (.fallback.service | split("/")[1] // ""), port: "\(.fallback.port // "")"} as $told
       | .fallback.upstream as $backend
-      | (select(.falls_back) | "set $x_code 503; "),
+      | (select(.falls_back)
+         | if .instead then "if (\(.target) = \(.instead | in_quotes)) { set $x_code 503; } " else "set $x_code 503; " end),
         (select(.falls_back or ($codes | are_some)) | told as $word | "set $its_\($word) \($told[$word] | in_quotes); "),
         (select($codes | are_some)
          | "recursive_error_pages on; ", $intercept, $sign_in,
