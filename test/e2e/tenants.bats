@@ -222,7 +222,8 @@ send_most_of_a_body() {
 
 @test "an older Ingress that has nothing but a challenge does not keep its host from another namespace's application" {
   tenant_creates 'ingress("solver"; ["later.example"]; [path("/.well-known/acme-challenge/token"; "Exact")])'
-  wait_for 10 always_status 503 later.example /.well-known/acme-challenge/token # it has the host, and no Service
+  # it has the host, and no Service
+  wait_for 10 always_status 503 later.example /.well-known/acme-challenge/token
   sleep 1.1 # the times of objects are whole seconds
   create_ingress later 'later.example/*=backend:80' >/dev/null
   wait_for 10 always_status 200 later.example /
