@@ -1,7 +1,7 @@
 # What annotations change in the summary of an Ingress (fetch/ingresses.jq):
 #
-#   options   {protocol, set: {annotation: value}, protections: [annotation], share: [namespace], only_challenges}, of all
-#             its claims; only_challenges: whether it has nothing but paths for ACME challenges
+#   options   {protocol, set: {annotation: value}, protections: [annotation], share: [namespace], only_challenges}, of
+#             all its claims; only_challenges: whether it has nothing but paths for ACME challenges
 #   uses      [feature], which its annotations need
 #   claims    closed, if a protection cannot be given: the Ingress must not be served at all
 #             with redirect: true or "with TLS", if HTTP clients are sent to HTTPS
