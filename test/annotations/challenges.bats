@@ -1,5 +1,5 @@
-# Paths for ACME challenges, where an authority asks before it gives a host a certificate: beside what protects their host,
-# and while they come and go.
+# Paths for ACME challenges, where an authority asks before it gives a host a certificate: beside what protects their
+# host, and while they come and go.
 load words
 
 challenge=/.well-known/acme-challenge/token
@@ -85,9 +85,9 @@ edited() { # NAME [ANNOTATION=VALUE...]
   secret users Opaque 'auth=u:$apr1$a$WtaHPwLjsVBV9UVh8Vx7a/'
   make_pair "$dir/authority" authority.example ecdsa
   secret ca Opaque "ca.crt=@$dir/authority.crt"
-  local names=() expected='' shut=whitelist-source-range=10.0.0.0/8
+  local names=() wanted='' shut=whitelist-source-range=10.0.0.0/8
   row() { # CHALLENGE OTHERS ANNOTATION=VALUE...
-    names+=("row-${#names[@]}") expected+=" $1 $2"
+    names+=("row-${#names[@]}") wanted+=" $1 $2"
     edited "${names[-1]}" "${@:3}"
   }
   row 200 308 force-ssl-redirect=true
@@ -132,7 +132,7 @@ edited() { # NAME [ANNOTATION=VALUE...]
     for name; do urls+=("$name.example$challenge" "$name.example/"); done
     statuses "${urls[@]}"
   }
-  assert_equal "${expected# }" "$(asked "${names[@]}")"
+  assert_equal "${wanted# }" "$(asked "${names[@]}")"
   assert_equal 503 "$(status "$limited.example" "$challenge")"
   # over HTTPS without a certificate
   assert_equal '200 400 400' "$(statuses_tls row-5.example{"$challenge",/} row-12.example"$challenge")"

@@ -210,6 +210,17 @@ answers_until_now() {
   assert_neighbour_unharmed ''
 }
 
+@test "an older Ingress that has nothing but a challenge does not keep its host from another namespace's application" {
+  tenant_creates 'ingress("solver"; ["later.example"]; [path("/.well-known/acme-challenge/token"; "Exact")])'
+  # it has the host, and no Service
+  wait_for 10 always_status 503 later.example /.well-known/acme-challenge/token
+  sleep 1.1 # the times of objects are whole seconds
+  create_ingress later 'later.example/*=backend:80' >/dev/null
+  wait_for 10 always_status 200 later.example /
+  wait_for_line 20 'Ingress tenant/solver: .*later[.]example .*(HostTaken)' log_of_test
+  always_status 200 later.example /.well-known/acme-challenge/token
+}
+
 # A key pair for the hosts, in a Secret of its name.
 tenant_pair() { # NAME HOSTS
   make_pair "$BATS_TEST_TMPDIR/$1" "$2" ecdsa

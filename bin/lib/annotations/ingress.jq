@@ -1,7 +1,7 @@
 # What annotations change in the summary of an Ingress (fetch/ingresses.jq):
 #
-#   options   {protocol, set: {annotation: value}, protections: [annotation], share: [namespace], only_challenges: whether
-#             it has nothing but paths for ACME challenges}, of all its claims
+#   options   {protocol, set: {annotation: value}, protections: [annotation], share: [namespace], only_challenges}, of
+#             all its claims; only_challenges: whether it has nothing but paths for ACME challenges
 #   uses      [feature], which its annotations need
 #   claims    closed, if a protection cannot be given: the Ingress must not be served at all
 #             with redirect: true or "with TLS", if HTTP clients are sent to HTTPS
@@ -34,15 +34,15 @@ def has_only_challenges:
     and (.asked.has_expressions != true or all($paths[]; .pathType == "Exact"));
 
 # input:  an Ingress
-# output: the same with .asked: what its annotations ask for; has_expressions: whether its paths are regular expressions,
-#         as ingress-nginx has it; and only_challenges
+# output: the same with .asked: what its annotations ask for; has_expressions: whether its paths are regular
+#         expressions, as ingress-nginx has it; and only_challenges
 #
 # (A canary's paths are what those of its main Ingress are, see canary.jq.)
 def annotated($settings):
   asked($settings.policy; $settings.defaults) as $asked
   | .asked = $asked
-  | (if $asked.set["use-regex"] or $asked.set["rewrite-target"] != null or ($asked.set.canary and has_refused_paths) then
-       .asked.has_expressions = true
+  | (if $asked.set["use-regex"] or $asked.set["rewrite-target"] != null
+       or ($asked.set.canary and has_refused_paths) then .asked.has_expressions = true
      else .
      end)
   | if has_only_challenges then .asked.only_challenges = true else . end;

@@ -1,7 +1,7 @@
 # How nginx finds the certificate for a TLS handshake: by a map from the name that the client says (SNI) to a key file.
 #
-# A host may have up to three, one for each algorithm, and a client may understand one and not the others. So there are as
-# many maps as some host needs; one with fewer certificates has its first in the others, as nginx needs a file for each.
+# A host may have up to three, one for each algorithm, and a client may understand one and not the others. So there are
+# as many maps as some host needs; one with fewer has its first in the others, as nginx needs a file for each.
 include "quoting"; # in_quotes
 
 # input: [{host, files}] / output: 1, and further numbers up to that of the files which some host has

@@ -4,8 +4,8 @@
 # with a longer path, or with pathType Exact, it would get the requests for /login; and with those for
 # /.well-known/acme-challenge/, an authority would give it a certificate (RFC 8555, section 8.3).
 #
-# An Ingress with nothing but paths for ACME challenges comes and goes: cert-manager makes it for as long as an authority
-# asks. So it decides about a host, its aliases and its certificates only where no other Ingress does, whatever its age.
+# An Ingress with nothing but paths for ACME challenges comes and goes: cert-manager makes it for as long as an
+# authority asks. So it decides about a host, its aliases and its certificates only where no other Ingress does.
 #
 # So the rules of other namespaces count only if an owner's Ingress says so, by the annotation
 # bash-ingress.local/share-host-with: "team-a,team-b", or "*" for all. a.example.com and
@@ -39,9 +39,8 @@ def challenges_last: if any(.[]; .only_challenges) then sort_by(.only_challenges
 # output: the same with the claims that count, and a problem for each Ingress with others
 def without_strangers:
   . as {$host, $owner, $first}
-  | (if any(.claims[]; .only_challenges) and ($first.only_challenges | not) then " that is for more than ACME challenges"
-     else ""
-     end) as $but
+  | (any(.claims[]; .only_challenges) and ($first.only_challenges | not)) as $others_give_way
+  | (if $others_give_way then " that is for more than ACME challenges" else "" end) as $but
   | [(.claims | shares), .wildcard_shares | .[$owner]] as $shared
   | [ (.claims | map(.of | namespace) | unique - [$owner])[] as $other
       | select(any($shared[]; shares_with($other)) | not)
@@ -83,7 +82,9 @@ def owned($ours; $ownership):
         else
           (if $wildcards then $wildcards[.host | as_wildcard] else null end) as $wildcard
           | .first = (.claims | challenges_last[0])
-          | (if $wildcard then .first = ([.first, $wildcard.first] | sort_by(rank($age)) | challenges_last[0]) else . end)
+          | (if $wildcard then .first = ([.first, $wildcard.first] | sort_by(rank($age)) | challenges_last[0])
+             else .
+             end)
           | .owner = (.first.of | namespace)
           | .wildcard_shares = $wildcard.shares
         end );

@@ -5,8 +5,8 @@
 # A client shows its certificate in the TLS handshake, so these are for a whole host, as in ingress-nginx: the oldest
 # Ingress that has them decides, of the namespace whose host it is. Paths of Ingresses without any take what it says. A
 # younger Ingress may say for its own paths which clients get in (auth-tls-verify-client: off lets in all), but not by
-# another authority: it is closed. Paths where an authority asks, over HTTP and without a certificate, are open in all of
-# them (is_free_of). nginx asks every client of the host for a certificate, and each location decides what it takes.
+# another authority: it is closed. Paths where an authority asks, over HTTP and without a certificate, are open
+# (is_free_of). nginx asks every client of the host for a certificate, and each location decides what it takes.
 #
 # Over plain HTTP, nobody gets in. Nor does a request whose Host is not the one of its handshake: nginx answers 421, or
 # knows of no certificate.
@@ -43,7 +43,8 @@ def client($of; $host; $context):
 #
 #   {authority, depth, of, options}, or if none of them has an authority, {closed: why, of}
 def deciding($owners; $quarantined):
-  reduce (challenges_last[] | select((.asked.authority or .asked.closed) and own_namespace == $owners[.host])) as $claim ({};
+  reduce (challenges_last[]
+    | select((.asked.authority or .asked.closed) and own_namespace == $owners[.host])) as $claim ({};
     if .[$claim.host].authority or ($claim.asked.closed and .[$claim.host]) then .
     else .[$claim.host] = ($claim | .asked + {of, options})
     end)

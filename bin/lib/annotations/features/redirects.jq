@@ -53,8 +53,8 @@ def taken:
 # output: whether an alias or a redirect of $namespace may have it; $shares are the namespaces with which it shares that
 #
 # A challenge of its own takes it no host: cert-manager makes one for each host of a certificate, and all other requests
-# would get a 404 as long as it is there. But never has a host two namespaces that did not agree on it: by a challenge, an
-# authority would give one of them a certificate for what the other serves.
+# would get a 404 as long as it is there. But never has a host two namespaces that did not agree on it: by a challenge,
+# an authority would give one of them a certificate for what the other serves.
 def is_free($taken; $namespace; $shares):
   $taken[.]
   | . == null
