@@ -17,5 +17,5 @@ teardown_suite() {
   fi
   kubectl delete namespace e2e neighbours --wait=false
   kubectl delete clusterrolebinding neighbours
-  kubectl get crd -o name | grep -E '(cert-manager|argoproj|flagger)\.' | xargs -r kubectl delete --wait=false
+  kubectl get crd -o name | { grep -E '(cert-manager|argoproj|flagger)\.' || true; } | xargs -r kubectl delete --wait=false
 }

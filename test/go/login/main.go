@@ -1,10 +1,10 @@
 // login is a browser, as far as signing in goes: it follows redirects, and keeps cookies of any number and size, which
 // curl does not. (curl sends 8,190 bytes of them at most.)
 //
-//	Usage: login OPTION... ADDRESS URL
-//	           ADDRESS (ip:port) is where all hosts are, by HTTPS. Asks for URL, which must lead to the sign-in and from
-//	           there back to URL; asks again for as long as -for says; signs out, after which URL leads to the sign-in
-//	           again. Prints a line for each step; ends with 1 and what it got if it is not that.
+//	Usage: login OPTION... ADDRESS TLS_ADDRESS URL
+//	           The addresses (ip:port) are where all hosts are. Asks for URL, which must lead to the sign-in and from there
+//	           back to URL; asks again for as long as -for says; signs out, after which URL leads to the sign-in again.
+//	           Prints a line for each step; ends with 1 and what it got if it is not that.
 //
 //	           -kilobytes N   what the issuer is asked for: an ID token of N kilobytes
 //	           -http1         HTTP/1.1, not HTTP/2
@@ -33,13 +33,16 @@ type browser struct {
 	page *url.URL
 }
 
-func newBrowser(address string, page *url.URL, http1 bool) *browser {
+func newBrowser(address, tlsAddress string, page *url.URL, http1 bool) *browser {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		panic(err) // not without options
 	}
 	transport := &http.Transport{
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		DialContext: func(ctx context.Context, network, asked string) (net.Conn, error) {
+			if strings.HasSuffix(asked, ":443") {
+				return new(net.Dialer).DialContext(ctx, network, tlsAddress)
+			}
 			return new(net.Dialer).DialContext(ctx, network, address)
 		},
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
@@ -106,8 +109,8 @@ func (b *browser) stay(long time.Duration) (refreshes int) {
 }
 
 func (b *browser) signOut() {
-	b.get(b.page.Scheme + "://" + b.page.Host + "/oauth2/sign_out?rd=%2Foauth2%2Fsign_in")
 	b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	b.get(b.page.Scheme + "://" + b.page.Host + "/oauth2/sign_out")
 	response, _ := b.get(b.page.String())
 	if location := response.Header.Get("Location"); response.StatusCode != http.StatusFound || !strings.Contains(location, "/oauth2/start?rd=") {
 		log.Fatalf("login: after signing out, %s answered %s %s", b.page, response.Status, location)
@@ -120,14 +123,14 @@ func main() {
 	http1 := flag.Bool("http1", false, "")
 	long := flag.Duration("for", 0, "")
 	least := flag.Int("refreshes", 0, "")
-	flag.Usage = func() { log.Fatal("usage: login OPTION... ADDRESS URL") }
+	flag.Usage = func() { log.Fatal("usage: login OPTION... ADDRESS TLS_ADDRESS URL") }
 	flag.Parse()
-	page, err := url.Parse(flag.Arg(1))
-	if flag.NArg() != 2 || err != nil {
+	page, err := url.Parse(flag.Arg(2))
+	if flag.NArg() != 3 || err != nil {
 		flag.Usage()
 	}
-	b := newBrowser(flag.Arg(0), page, *http1)
-	b.Jar.SetCookies(&url.URL{Scheme: "https", Host: "issuer.example"}, []*http.Cookie{{Name: "kilobytes", Value: *kilobytes}})
+	b := newBrowser(flag.Arg(0), flag.Arg(1), page, *http1)
+	b.Jar.SetCookies(&url.URL{Scheme: "http", Host: "issuer.example"}, []*http.Cookie{{Name: "kilobytes", Value: *kilobytes}})
 
 	b.ask("signing in")
 	fmt.Printf("signed in, with %d bytes of cookies\n", b.size())
