@@ -6,7 +6,7 @@ RENDER = kubectl kustomize manifests/$(or $(VARIANT),base) | sed 's|image: bash-
 .DEFAULT_GOAL := help
 SHELL = bash
 .SHELLFLAGS = -o pipefail -c
-.PHONY: demo demo-down test test-unit test-e2e test-kind test-nodes test-faults lint update-golden image deploy release-manifest cluster-up cluster-down conformance bench bench-quick help
+.PHONY: demo demo-down test test-unit test-e2e test-kind test-nodes test-faults test-neighbours lint update-golden image deploy release-manifest cluster-up cluster-down conformance bench bench-quick help
 
 demo: ## start a cluster with the controller and two applications, and show what to try
 	test/demo/demo up
@@ -31,6 +31,9 @@ test-nodes: ## what clients lose when a node is drained or dies, behind a balanc
 
 test-faults: ## the faults among them, as long as they may last
 	FAULTS=long test/run faults
+
+test-neighbours: ## beside the real cert-manager, oauth2-proxy, Argo Rollouts, Flagger and external-dns, compiled once
+	test/run neighbours
 
 lint: ## check the files without running them
 	test/run lint

@@ -19,6 +19,13 @@
 //	           -new         each request goes over a new connection
 //	           -post        POST, each with an id of its own as its body, not GET
 //
+//	       probe handshakes ADDRESS HOST...
+//	           asks ADDRESS (ip:port) for each HOST's certificate every 200 ms until
+//	           SIGTERM; prints "started" when it begins, and at the end for each host
+//	           how many were its own, signed by themselves (the stand-in while it has
+//	           none), another's (foreign), the stand-in after its own (lost), how many
+//	           handshakes failed, and how often it got another one of its own
+//
 //	       probe follow OPTION... API ADDRESS
 //	           makes changes in the cluster by way of API (a `kubectl proxy`, http://...),
 //	           and asks ADDRESS (ip:port) every 2 ms whether traffic follows yet, each
@@ -60,7 +67,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-const usage = "usage: probe websocket ADDRESS HOST PATH | probe load OPTION... ADDRESS HOST PATH | probe follow|fill OPTION... API ADDRESS | probe reach N ADDRESS"
+const usage = "usage: probe websocket ADDRESS HOST PATH | probe load OPTION... ADDRESS HOST PATH | probe handshakes ADDRESS HOST... | probe follow|fill OPTION... API ADDRESS | probe reach N ADDRESS"
 
 func main() {
 	log.SetFlags(0)
@@ -70,6 +77,10 @@ func main() {
 		talk(arguments[1], arguments[2], arguments[3])
 	case len(arguments) > 4 && arguments[0] == "load":
 		sendLoad(arguments[1:])
+	case len(arguments) > 2 && arguments[0] == "handshakes":
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+		go stopWithParent(stop)
+		watchCertificates(ctx, arguments[1], arguments[2:])
 	case len(arguments) > 2 && (arguments[0] == "follow" || arguments[0] == "fill"):
 		changeCluster(arguments[0], arguments[1:])
 	case len(arguments) == 3 && arguments[0] == "reach":
