@@ -353,6 +353,21 @@ owned_by() { # NAME OWNER, as JSON
   done
 }
 
+@test "the log names no Ingress as changed when the pods of one with a canary go or come" {
+  [[ ${TIER-} != e2e ]] || skip 'what pods there are is given here, by a snapshot'
+  local edit='(.endpointSlices.items[] | select(.metadata.name == "red-1")).endpoints = []'
+  ingress main one.example / red auth-type=basic auth-secret=missing denylist-source-range=10.0.0.0/8
+  ingress main-2 two.example / red denylist-source-range=10.0.0.0/8
+  ingress new-2 two.example / blue canary=true canary-weight=50
+  lists_with_nobody | digest_lists | "$bin/route" >"$dir/with"
+  lists_with_nobody | jq "$edit" | digest_lists | "$bin/route" >"$dir/without"
+  assert_equal 2 "$(jq -s '[.[].servers[].locations[] | select(.canary and .upstream)] | length' "$dir/with" "$dir/without")"
+  for models in 'with without' 'without with'; do
+    read -ra models <<<"$models"
+    refute_contains "$(jq -r -f "$bin/lib/apply/changes.jq" --argjson most 5 "$dir/${models[0]}" "$dir/${models[1]}")" 'changed Ingress'
+  done
+}
+
 # For each row of annotations that protect, and each backend of a main Ingress (the first has pods), two hosts: the
 # canary of w-... gets all requests, that of h-... some by a header, a cookie or a session. Rows: those of
 # annotations.json, with examples of them; some that turn everybody away; and wrong values, for two of the backends.
