@@ -119,19 +119,25 @@ no_replica_is_left() {
   [[ -z $(kubectl -n bash-ingress get pods -l app.kubernetes.io/name=bash-ingress -o name) ]]
 }
 
-@test "the last replica that ends takes the addresses back only with UPDATE_STATUS_ON_SHUTDOWN: a Service's outlives it" {
+# All replicas end, and start again with that setting.
+restart_with() { # SETTING
+  kubectl -n bash-ingress scale deployment/bash-ingress --replicas 0
+  kubectl -n bash-ingress set env deployment/bash-ingress "$1"
+  wait_for 60 no_replica_is_left
+  kubectl -n bash-ingress scale deployment/bash-ingress --replicas 2
+  both_ready
+  wait_for 60 has_address last
+}
+
+@test "the last replica that ends takes the addresses back, unless UPDATE_STATUS_ON_SHUTDOWN is off" {
   create_ingress last 'last.example/=backend:80'
   wait_for 20 has_address last
+  restart_with UPDATE_STATUS_ON_SHUTDOWN=off
   kubectl -n bash-ingress scale deployment/bash-ingress --replicas 0
   wait_for 60 no_replica_is_left
   has_address last
-  kubectl -n bash-ingress set env deployment/bash-ingress UPDATE_STATUS_ON_SHUTDOWN=on
-  kubectl -n bash-ingress scale deployment/bash-ingress --replicas 2
-  both_ready
+  restart_with UPDATE_STATUS_ON_SHUTDOWN=on
   kubectl -n bash-ingress scale deployment/bash-ingress --replicas 0
   wait_for 20 has_no_address last
-  kubectl -n bash-ingress set env deployment/bash-ingress UPDATE_STATUS_ON_SHUTDOWN-
-  kubectl -n bash-ingress scale deployment/bash-ingress --replicas 2
-  wait_for 60 has_address last
-  both_ready
+  restart_with UPDATE_STATUS_ON_SHUTDOWN-
 }
