@@ -19,7 +19,7 @@ type shown struct {
 }
 
 // Each replica of a controller learns of a certificate in its own time. After this long, all must have it.
-const catchingUp = 30 * time.Second
+const catchingUp = time.Minute
 
 // watchCertificates asks for each host's certificate every 200 ms, each time with a new handshake, until the context ends.
 func watchCertificates(ctx context.Context, address string, hosts []string) {
