@@ -52,7 +52,9 @@ release() { # VERSION
 }
 
 @test "between two releases, the canary that has no pods is no problem" {
-  wait_for 60 has_no_problem
+  kubectl -n e2e wait --for delete --timeout 120s pod -l app=flagged
+  sleep 3 # for the controllers to see it
+  wait_for 10 has_no_problem
 }
 
 has_no_problem() {

@@ -23,8 +23,8 @@
 //	           asks ADDRESS (ip:port) for each HOST's certificate every 200 ms until
 //	           SIGTERM; prints "started" when it begins, and at the end for each host
 //	           how many were its own, signed by themselves (the stand-in while it has
-//	           none), another's (foreign), the stand-in after its own (lost), how many
-//	           handshakes failed, and how often it got another one of its own
+//	           none), another's (foreign), the stand-in long after its own (lost), and
+//	           how many handshakes failed
 //
 //	       probe follow OPTION... API ADDRESS
 //	           makes changes in the cluster by way of API (a `kubectl proxy`, http://...),
