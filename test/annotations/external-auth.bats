@@ -497,7 +497,7 @@ defined_variables() {
   done
   [[ ${TIER-unit} == unit ]] || return 0 # templates of one's own
   cp -r "$templates" "$dir/templates"
-  sed -i 's/large_client_header_buffers .*/large_client_header_buffers 4 64k;/' "$dir/templates/clients.conf.template"
+  edit "$dir/templates/clients.conf.template" 's/large_client_header_buffers .*/large_client_header_buffers 4 64k;/'
   TEMPLATES_DIR=$dir/templates serve
   assert_equal '200 414' "$(status asks.example "/$(printf '%01000d' 0)") $(status asks.example "/$(printf '%016384d' 0)")"
 }

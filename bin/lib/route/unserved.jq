@@ -48,8 +48,8 @@ def canaries_of_nobody:
      message: "the canary gets no requests: \($location.message // "its main \($main) does not have \(.path) of host \(.host)")"};
 
 # input:  [winner of one host]
-# output: problems of those with a path that is a regular expression for one Ingress and a Prefix for another: nginx asks
-#         the Prefix first, but where it is /, which is then no expression (rewrite.jq: guests make it one)
+# output: problems of those with a path that is a regular expression for one Ingress and a Prefix for another: nginx
+#         asks the Prefix first, but where it is /, which is then no expression (rewrite.jq: guests make it one)
 def hidden:
   (map(select(.pathType == "Prefix")) | map({(.path): .}) | add // {}) as $prefixes
   | any(.[]; .guest) as $has_guests

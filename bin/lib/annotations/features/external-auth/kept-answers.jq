@@ -46,8 +46,8 @@ def keeps: .["auth-cache-key"] // null | . != null and cache_key != null;
 # with a body of 1,000 bytes or more.
 #
 # They are files in memory. nginx looks only every 10 s whether they take more than max_size, so what bounds them is
-# that their zone has room for some 2,000 keys, and that no answer is kept that has more than 16 kB with its key, however
-# large the buffers of its Ingress are: in all, 39 MB.
+# that their zone has room for some 2,000 keys, and that no answer is kept that has more than 16 kB with its key,
+# however large the buffers of its Ingress are: in all, 39 MB.
 def kept($host):
   select(keeps)
   | ("\(.["auth-method"] // "") \($host) \(.["auth-url"])" | in_quotes_with_variables | .[1:-1]) as $question
