@@ -96,14 +96,14 @@ add_path() { # NAME PATH [SERVICE PORT]
   ingress closed-other closed.example / blue canary=true canary-weight=100
   ingress port-main port.example / red
   ingress port-other port.example / red:443 canary=true canary-weight=100
-  ingress port-late port.example / blue canary=true canary-weight=100
+  ingress port-younger port.example / blue canary=true canary-weight=100
   serve
   for id in 1 2 3; do
     with=(-H 'A: always' -b A=always)
     assert_equal "$id: blue auth blue" "$id: $(who_answers_paths "h$id.example" /{one,two,three}/x -- "${with[@]}" | xargs)"
   done
   assert_equal 'red red red' "$(who_answers_paths h2.example /{one,two,three} | xargs)"
-  assert_equal "CanaryTaken: e2e/port-late: the canary gets no requests: Prefix path / of host port.example has Ingress e2e/port-other for its canary
+  assert_equal "CanaryTaken: e2e/port-younger: the canary gets no requests: Prefix path / of host port.example has Ingress e2e/port-other for its canary
 $(printf 'AnnotationRefused: e2e/second-%s: backend-protocol has no effect beside canary: those of its main Ingress count\n' 1 2 3)" "$(problems | grep -v '/closed')"
   assert_equal 3 "$(problems | grep -c '^ProtectionNotAvailable: e2e/closed')"
 }
