@@ -117,7 +117,7 @@ def with_canary($canaries; $context):
           gets_nothing("NoReadyEndpoints"; "Service \(.service) \(no_pods($context.slices))")
         else empty
         end ),
-    ( select($missing == [])
+    ( select($missing == [] and ($canary.status | not))
       | ($set | foreign_to_canaries($own)) as $names
       | select($names != [])
       | $canary
