@@ -320,7 +320,7 @@ ROWS
     # Ingresses                                                                        request        answer   problem
     demo/own: foo.com/a=banana; shop/far: foo.com/b=apple                              foo.com/a      banana   $taken
     demo/own: foo.com/a=banana; shop/far: foo.com/b=apple                              foo.com/b      404      $taken
-    demo/own: foo.com=banana; shop/far: foo.com/.well-known/acme-challenge/=apple      foo.com/.well-known/acme-challenge/x   banana   $taken
+    demo/own: foo.com=banana; shop/far: foo.com/.well-known/acme-challenge/=apple      foo.com/.well-known/acme-challenge/x   banana   ${taken/rule for it/rule for it that is for more than ACME challenges}
     demo/own: foo.com=banana; shop/far: Exact:foo.com/login=apple                      foo.com/login  banana   $taken
     demo/own: foo.com/a=banana; shop/far: foo.com/b=apple default=apple                foo.com/x      404      $taken
     shop/old@2001: foo.com=apple; demo/new@2002: foo.com/a=banana                      foo.com/a      shop     HostTaken: demo/new: host foo.com belongs to namespace shop
