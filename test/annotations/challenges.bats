@@ -178,7 +178,11 @@ edited() { # NAME [ANNOTATION=VALUE...]
   assert_equal 'other/red red other/red 308' "$(who_answers alias.four.example "$challenge") $(who_answers alias.four.example /) $(who_answers www.four.example "$challenge") $(status www.four.example /)"
   assert_equal 'blue blue 404' "$(who_answers alias.five.example "$challenge") $(who_answers alias.five.example /x) $(status alias.five.example /)"
   assert_equal 'blue red' "$(who_answers alias.in-place.example "$challenge") $(who_answers alias.in-place.example /)"
-  assert_equal 'HostTaken: other/both-solver' "$(problems | cut -d: -f 1,2)"
+  assert_equal 'AnnotationRefused: e2e/both
+AnnotationRefused: e2e/foreign
+AnnotationRefused: e2e/foreign
+AnnotationRefused: e2e/more
+HostTaken: other/both-solver' "$(problems | cut -d: -f 1,2)" # aliases and www that somebody else has
 }
 
 @test "what an alias protects holds there, too, while a challenge of its own is there; and of two Ingresses that want an alias, the older has it that is more than a challenge" {
