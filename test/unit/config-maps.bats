@@ -175,7 +175,7 @@ JQ
     answer-headers    x_a-9                 "a b"                      "a b"
     answer-headers    X-A                   "$host ${host} $"          "${dollar}host ${dollar}{host} ${dollar}"
     answer-headers    X-A                   "\"\\;{}'#"                "\"\\;{}'#"
-    question-headers  X-A                   "$host ${host}x$request_uri-$scheme"   "${host} ${host}x${request_uri}-${client_scheme}"
+    question-headers  X-A                   "$host ${host}x$request_uri-$scheme"   "${plain_host} ${plain_host}x${request_uri}-${client_scheme}"
     question-headers  Cookie                "a=b"                      "a=b"
     question-headers  X-Forwarded-Uri       "$request_uri"             "${request_uri}"
     answer-headers    Cache-Control         "no-store"                 "no-store"

@@ -268,7 +268,7 @@ routed_in_time() { # JQ_PROGRAM
   timeout 60 "$bin/route" <"$dir/snapshot" >"$dir/model.json"
   timeout 60 "$bin/render" <"$dir/model.json" >"$dir/nginx.conf"
   mkdir -p "$STATE_DIR"/{live,run,scratch/nginx}
-  edit "$dir/nginx.conf" -E 's/^ *(keepalive_min_timeout|ssl_certificate_cache|http2) .*//' # as apply does
+  edit "$dir/nginx.conf" -E 's/^ *(keepalive_min_timeout|ssl_certificate_cache|http2|add_header_inherit) .*//' # as apply does
   nginx -e stderr -t -q -c "$dir/nginx.conf"
 }
 
