@@ -22,12 +22,16 @@ def kind: if speaks_grpc then "grpc" else "proxy" end;
 def moves_all:
   .["permanent-redirect"] or .["temporal-redirect"] or (.["rewrite-target"] // "" | startswith("http"));
 
+# input: the reason of a problem / output: whether that is that a claim's Service cannot be found, or not be asked
+def is_without_service:
+  IN("ServiceNotFound", "ExternalNameNotServed", "ServicePortNotFound", "ServicePortNotTCP");
+
 # input: a location / output: whether its clients are redirected although no pod serves it (redirects.jq)
 #
 # Where they need a certificate, only if nothing is asked of them but that (client-certificates.jq).
 def moves_alone:
   .moves
-  and (.bare or .client == null and (.reason | IN("NoReadyEndpoints", "ServiceNotFound", "ServicePortNotFound", "ServicePortNotTCP", "ExternalNameNotServed")));
+  and (.bare or .client == null and (.reason | . == "NoReadyEndpoints" or is_without_service));
 
 # input:  [answered claim, the oldest Ingress first]; $names has for each element of options the names that it asks for
 # output: {"namespace": {name: true, ...}}: the first $most different ones of each

@@ -40,8 +40,8 @@ expect_replacement() {
 
 # A worker that was replaced stays until its last request has ended, with all its memory. If a
 # reload would make too many of them, it waits: most leave by themselves within some seconds,
-# those with long requests do not. Only if these alone are too many, as many of them are ended as need a
-# place: first, those that serve only namespaces which cause reloads all the time (see hold-back).
+# those with long requests do not. Only if these alone are too many, some are ended: first, those that
+# serve only namespaces which cause reloads all the time (see hold-back).
 make_room() { # WORKERS_TO_REPLACE
   local now end since=() sockets=() restless=''
   take_time
@@ -82,40 +82,46 @@ some_may_leave() { # WORKERS_TO_REPLACE
   ((old < ${#since[@]} && old + $1 <= draining_workers))
 }
 
-# Of those that have had their time: the oldest whose requests all go to namespaces that cause reloads all the time;
-# without such a one, the oldest.
+# Ends as many as there are too many, or, for want of memory, as the reload replaces. Of those that have had their
+# time: the oldest whose requests all go to namespaces that cause reloads all the time; without such a one, the oldest.
 end_some() { # WORKERS_TO_REPLACE
-  local i places=$1 had_time=()
+  local i worker had_time=() restless_ones=() too_many=$((${#found[@]} + $1 - draining_workers))
+  ((0 < too_many && too_many < $1)) || too_many=$1
   find_neighbours
   for i in "${!found[@]}"; do
     ((now - since[i] < least_seconds)) || had_time+=("${found[i]}")
   done
   if [[ $restless == yes ]]; then
-    for i in "${!had_time[@]}"; do
-      ((places > 0)) || return 0
-      ! serves_neighbours "${had_time[i]}" || continue
-      end_worker "${had_time[i]}" 'the oldest that serves only namespaces with constant reloads'
-      places=$((places - 1))
+    for worker in "${had_time[@]}"; do
+      serves_neighbours "$worker" || restless_ones+=("$worker")
     done
   fi
-  ((places == $1)) && ! some_may_leave "$1" || return 0
-  for i in "${had_time[@]:0:places}"; do end_worker "$i" 'the oldest'; done
+  if ((${#restless_ones[@]} > 0)); then
+    end_workers 'the oldest that serves only namespaces with constant reloads' "${restless_ones[@]:0:too_many}"
+  elif ! some_may_leave "$1"; then
+    end_workers 'the oldest' "${had_time[@]:0:too_many}"
+  fi
 }
 
-end_worker() { # WORKER WHICH
-  local cut
-  cut=$(count_clients "$1")
-  log "too many replaced workers still have requests: ending $2, $1, with $cut connections of clients"
-  kill -TERM "$1" 2>/dev/null || true # it may have just ended
-  count_cut "$cut"
+# And waits until they have gone, which takes some milliseconds: or the next look would find them once more.
+end_workers() { # WHICH WORKER...
+  local worker cut
+  for worker in "${@:2}"; do
+    cut=$(count_clients "$worker")
+    log "too many replaced workers still have requests: ending $1, $worker, with $cut connections of clients"
+    kill -TERM "$worker" 2>/dev/null || true # it may have just ended
+    count_cut "$cut"
+  done
+  for worker in "${@:2}"; do
+    while [[ -e /proc/$worker ]] && (($(uptime) <= end)); do nap 0.01; done
+  done
 }
 
-# Prints how many connections of clients it has.
+# Prints how many open (01) connections of clients it has.
 count_clients() { # WORKER
   local ports address state inode
   printf -v ports '%04X|%04X' "$HTTP_PORT" "$HTTPS_PORT"
   sockets_of "$1" | grep -cxF -f <(while read -r _ address _ state _ _ _ _ _ inode _; do
-    # 01: it is open
     [[ $state != 01 || ! ${address##*:} =~ ^($ports)$ ]] || echo "socket:[$inode]"
   done < <(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)) || true # it fails if it counts 0
 }

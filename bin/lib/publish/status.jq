@@ -9,13 +9,14 @@
 #         $most: the greatest number of Ingresses to write
 #         $ending: whether this pod ends. If no other pod stays, no Ingress is ours any more. If this pod is not
 #         among the pods, it was deleted by force, and nobody knows whether another stays: all addresses stay.
-# output: seven lines:
+# output: eight lines:
 #           why there is no address, if there is none: then no Ingress gets one, and none of ours loses one
 #           what is written, in words
 #           if an Ingress gets a new address: the pods that must serve its routes first
 #           how many Ingresses have to wait for the next pass
 #           {"namespace/name of an Ingress": status} of those that get their first address
 #           what $sent is once all is written
+#           "soon" if the next pass should not wait: no pod is ready yet, or not all is written
 #           a List of Ingresses with their new status
 #
 # The list may be older than the last write. So a version of an Ingress that we have
@@ -50,7 +51,7 @@ def node_points:
 
 def points:
   $pods[0] as $pods
-  | if $pods.mine and $pods.ready == [] then {wait: "none of our pods is ready yet"}
+  | if $pods.mine and $pods.ready == [] then {wait: "none of our pods is ready yet", soon: true}
     elif $address != "" then {points: [$address | split(",")[] | point]}
     elif $service != "" then
       $found[0] // {}
@@ -58,7 +59,7 @@ def points:
       | service_points
     else $pods | node_points
     end
-  | if (.points // []) != [] then {points: (.points | unique)} else {wait} end;
+  | if (.points // []) != [] then {points: (.points | unique)} else {wait, soon} end;
 
 # --- what is written
 
@@ -104,6 +105,7 @@ input
   ( [.items[] | select($sent[key] == .metadata.resourceVersion), $left[], $arrived[]
      | {(key): .metadata.resourceVersion}]
     | add // {} | tojson ),
+  ( if $exposure.soon or $waiting > 0 then "soon" else "" end ),
   ( {apiVersion: "v1", kind: "List",
      items: [ ($left[] | showing([])), ($arrived[] | showing($exposure.points)) ]}
     | tojson )

@@ -75,7 +75,7 @@ def pattern:
 # input: a main claim that is not closed / output: why nobody is asked for it: {reason, message}; nothing if a pod is
 def nobody($context):
   if .status then
-    select(.service and (.reason | IN("ServiceNotFound", "ExternalNameNotServed", "ServicePortNotFound", "ServicePortNotTCP")))
+    select(.service and (.reason | is_without_service))
     | {reason, message}
   else select(has_pods($context.slices) | not) | {reason: "NoReadyEndpoints", message: without_pod($context.slices)}
   end;
