@@ -92,7 +92,7 @@ YAML
     ingress one one.example 'annotations: {nginx.ingress.kubernetes.io/auth-type: basic, nginx.ingress.kubernetes.io/auth-secret: users, nginx.ingress.kubernetes.io/custom-headers: default/headers}'
     printf '  tls: [{hosts: [one.example], secretName: pair}, {hosts: [two.example], secretName: bad}, {secretName: missing}]\n'
     printf '%s\n' --- 'apiVersion: v1' 'kind: ConfigMap' 'metadata: {name: headers}' 'data: {X-Team: blue}'
-    printf '%s\n' --- 'apiVersion: v1' 'kind: Secret' 'metadata: {name: users}' "stringData: {auth: 'joe:$apr1$mSq.fY5w$3kBTVtvKRPQAnCFhKw71l/'}"
+    printf '%s\n' --- 'apiVersion: v1' 'kind: Secret' 'metadata: {name: users}' 'stringData: {auth: "joe:$apr1$mSq.fY5w$3kBTVtvKRPQAnCFhKw71l/"}'
     printf '%s\n' --- 'apiVersion: v1' 'kind: Secret' 'metadata: {name: bad}' 'type: kubernetes.io/tls' 'data: {tls.crt: eA==, tls.key: eA==}'
     printf '%s\n' ---
     jq -n --rawfile crt "$dir/pair.crt" --rawfile key "$dir/pair.key" \

@@ -2,7 +2,7 @@
 #
 # Used in this order, with a FOLDER of the caller's, which only its owner may read and which goes when the caller ends:
 #
-#   read_manifests FOLDER FILE...               a FILE is YAML or JSON, a folder of such files, or "-" for standard input
+#   read_manifests FOLDER FILE...               a FILE is YAML or JSON, a folder of such, or "-" for standard input
 #   with_manifests FOLDER <SNAPSHOT >SNAPSHOT   the snapshot with these objects in the place of those of their name
 #   empty_snapshot | with_manifests FOLDER      these objects alone, with the settings in effect
 #
