@@ -134,7 +134,8 @@ is_logged() { # HOST TEXT
   ingress path eight.example /path red
   DEFAULT_BACKEND=other/red:80 serve
   assert_equal 'other/red other/red blue 404 other/red 503 503' "$(for at in 'one /?status=404' 'one /drop' 'two /?status=404' 'three /?status=404' 'four /' 'five /' 'seven /'; do
-    who_answers "${at%% *}.example" "${at#* }"; done | sed 's/^red$/404/' | xargs)"
+    who_answers "${at%% *}.example" "${at#* }"
+  done | sed 's/^red$/404/' | xargs)"
   assert_equal '/?status=404 404 /x?status=404 e2e custom red 80 text/x some-id' "$(pod_gets "$told" one.example '/x?status=404' -H 'X-Request-Id: some-id' -H 'Accept: text/x')"
   assert_equal '/?a 503 /x?a e2e gone no-such-service 80 */* r' "$(pod_gets "$told" four.example '/x?a' -H 'X-Request-Id: r')"
   assert_equal '404 200 401' "$(status one.example '/?status=404') $(status one.example /drop) $(pod_gets '.header["X-Code"][0]' six.example / -u bob:no)"

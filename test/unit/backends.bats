@@ -34,7 +34,8 @@ no_rule_for_any_host='.ingresses.items |= map(select(.metadata.name != "anyhost"
     DEFAULT_BACKEND=$setting snapshot broken | "$bin/route" >"$dir/model.json"
     assert_row "$problem" "$(problems | grep DEFAULT_BACKEND)" "$setting"
     assert_json '[.servers[].locations[] | select(.of == null) | has("upstream")] | unique' '[false]' <"$dir/model.json"
-  done < <(rows <<'ROWS'
+  done < <(
+    rows <<'ROWS'
     demo/nowhere:80      ServiceNotFound: null: DEFAULT_BACKEND: Service demo/nowhere does not exist
     demo/apple:81        ServicePortNotFound: null: DEFAULT_BACKEND: Service demo/apple has no port 81
     demo/apple:web       ServicePortNotFound: null: DEFAULT_BACKEND: Service demo/apple has no port web
@@ -76,7 +77,8 @@ with_app_protocol() { # APP_PROTOCOL [ANNOTATIONS]
     with_app_protocol "$app" "$(jq -n --arg it "$annotation" 'if $it == "" then {} else {"nginx.ingress.kubernetes.io/backend-protocol": $it} end')" |
       "$bin/route" | "$bin/render" >"$dir/nginx.conf"
     assert_row "$passes" "$(sed -nE 's/.*"shop\/same-names"; .*(proxy|grpc)_pass "(.*)"; .*/\1 \2/p' "$dir/nginx.conf" | sort -u)" "$app" "$annotation"
-  done < <(rows <<'ROWS'
+  done < <(
+    rows <<'ROWS'
     https                none     proxy https://apple.shop.80.https
     kubernetes.io/wss    none     proxy https://apple.shop.80.https
     kubernetes.io/h2c    none     grpc grpc://apple.shop.80.grpc
