@@ -171,6 +171,8 @@ Taken for granted, with ready pods: Service shop/app'
     cookie-flags              proxy-cookie-path=/a "/; HttpOnly"                                   Prefix:/
     snippets                  configuration-snippet=deny all;                                      Prefix:/
     connection-close          connection-proxy-header=close                                        Prefix:/
+    body-of-errors            default-backend=app                                                  Prefix:/
+    errors-without-backend    custom-http-errors=503                                               Prefix:/
 ROWS
   local number=0 difference annotations path list
   while IFS=$'\t' read -r difference annotations path; do
@@ -197,15 +199,17 @@ ROWS
     ingress below bash Prefix:/ | rule a.wild.example app
     ingress dual bash Prefix:/ | rule dual.example dual
     ingress outside bash Prefix:/ | rule outside.example outside
+    ingress said bash Prefix:/ | rule said.example said
     ingress by-hand bash Prefix:/ | rule by-hand.example by-hand
     jq -n -c '{apiVersion: "v1", kind: "Service", metadata: {name: "dual"}, spec: {ports: [{port: 80}]}},
       {apiVersion: "v1", kind: "Service", metadata: {name: "outside"}, spec: {type: "ExternalName", externalName: "a.example"}},
+      {apiVersion: "v1", kind: "Service", metadata: {name: "said"}, spec: {ports: [{port: 80, appProtocol: "kubernetes.io/ws"}]}},
       {apiVersion: "v1", kind: "Service", metadata: {name: "by-hand"}, spec: {ports: [{port: 80}]}},
       (["dual", "IPv4", "10.0.0.1", ""], ["dual", "IPv6", "fd00::1", ""], ["by-hand", "IPv4", "10.0.0.2", "web"] | {apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice",
         metadata: {name: "\(.[0])-\(.[1] | ascii_downcase)", labels: {"kubernetes.io/service-name": .[0]}}, addressType: .[1], endpoints: [{addresses: [.[2]]}], ports: [{port: 8080, name: .[3]}]})'
   } >"$dir/objects.json"
   check "$dir/objects.json"
-  assert_json '[.ingresses[] | select(.findings != []) | "\(.ingress) \(.findings[].difference)"]' '["default/below certificate-of-wildcard","default/beside expressions-of-another","default/by-hand port-of-slice","default/dual both-families","default/outside external-name"]' <"$dir/verdicts"
+  assert_json '[.ingresses[] | select(.findings != []) | "\(.ingress) \(.findings[].difference)"]' '["default/below certificate-of-wildcard","default/beside expressions-of-another","default/by-hand port-of-slice","default/dual both-families","default/outside external-name","default/said app-protocol"]' <"$dir/verdicts"
 }
 
 @test "of the Ingresses that ten and more well-known applications make, it says which are kept, and what the others lack" {
@@ -239,10 +243,28 @@ ROWS
   assert_json '.ingresses | length' 19 <"$dir/verdicts"
 }
 
+@test "manifests/README.md shows what it says" {
+  local command
+  command=$(sed -n 's/^\$ \(bin\/check .*\)/\1/p' "$manifests/README.md")
+  cd "$BATS_TEST_DIRNAME/../.."
+  run bash -c "$command"
+  assert_equal 1 "$status"
+  assert_equal "$(sed -n '/^\$ bin\/check/,/^…/p' "$manifests/README.md" | sed '1d; $d')" "$(sed '/^$/,$d' <<<"$output")"
+}
+
 # --- a cluster
 
 @test "with --cluster, it reads the cluster, in which nothing is taken for granted" {
-  skip
+  start_api rules '.ingresses.items |= [.[] | select(.metadata.name == "fruit")] | .services.items |= map(select(.metadata.name != "banana"))'
+  check --cluster
+  assert_equal 2 "$status"
+  assert_json '[.assumed, (.ingresses[] | .ingress, .verdict, (.findings[] | .reason))]' '[[],"demo/fruit","not there","ServiceNotFound"]' <"$dir/verdicts"
+  check --cluster --class nginx
+  assert_json '[.class, .ingresses[0].findings[0].reason]' '["nginx","NotOurs"]' <"$dir/verdicts"
+  touch "$api/forbidden"
+  run "$bin/check" --cluster
+  assert_equal 2 "$status"
+  assert_contains "$output" 'cannot read ingresses: Error from server (Forbidden)'
 }
 
 # --- the proof
@@ -262,6 +284,7 @@ assert_verdicts() { # FIRST COUNT
     --argjson classes "$(jq -c .ingressClasses "$fixtures/rules/lists.json")" -f "$BATS_TEST_DIRNAME/tables/verdicts.jq" >"$dir/lists"
   jq -c '.ingresses.items[]' "$dir/lists" >"$dir/ingresses.json"
   check "$dir/ingresses.json"
+  assert_json '.ingresses | length' "$2" <"$dir/verdicts" || return
   "$fixtures/snapshot" <"$dir/lists" >"$dir/snapshot"
   features_in_use=$dir/features
   (source "$bin/lib/annotations/features.bash" && choose_features <"$dir/snapshot")

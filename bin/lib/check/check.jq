@@ -65,6 +65,7 @@ $model[0] as $model
 | ($model.problems | map(select(.of)) | group_by(.of) | map({(.[0].of): .}) | add // {}) as $problems
 | { expressions: ([$summaries[]] | hosts_with_expressions),
     wildcards: ([$summaries[]] | wildcards_with_tls),
+    services: ($lines | map(select(.service and (.slice | not)) | {(.service): .}) | add // {}),
     families: ([$lines[] | select(.slice and .ready != [])] | group_by(.service)
       | map({(.[0].service): (map(.family) | unique)}) | add // {}) } as $all
 | def findings($name):

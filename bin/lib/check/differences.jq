@@ -68,6 +68,13 @@ def touched($set; $written; $summary; $all):
         | $set["cors-allow-origin"] // empty | select(. != ["*"]) | "cors-allow-origin: \(join(", "))" ],
       "cookie-flags": [
         $set["proxy-cookie-path"] // empty | select(contains(";")) | value("proxy-cookie-path") ],
+      "body-of-errors": [$set["default-backend"] // empty | value("default-backend")],
+      "app-protocol": [
+        select($set["backend-protocol"] == null)
+        | $summary.claims[] | select(.service)
+        | ($all.services[.service].ports // {}) as $ports
+        | (if .port | type == "number" then $ports.numbers["\(.port)"] else $ports.names[.port] end).appProtocol // empty
+        | "appProtocol: \(.)" ] | unique,
       "both-families": [
         $summary.claims[].service // empty | select($all.families[.] // [] | length > 1) ] | unique,
       "certificate-of-wildcard": [

@@ -28,7 +28,6 @@ def errors: ["404", "500", "501", "503", "000"];
   ( select($verdict == "kept, but different" and $errors != []) | "served, but \($all)" ),
   ( select($verdict == "kept, but different" and $real == [] and all(.findings[]; .difference == null)) | "different, but nothing is" ),
   ( select($verdict == "closed" and (any($real[]; test("\\AProtectionNotAvailable|app-root is")) | not)) | "closed, but \($real)" ),
-  ( select($verdict == "closed" and $errors == []) | "closed, but \($all)" ),
   ( select($verdict == "closed" and $is_alone[$ingress] and $errors != $all) | "closed, but \($all)" ),
   ( select($verdict == "not there" and $real == [] and $is_claimant) | "not there, but no problem" )
 | "\($ingress): \(.)"
