@@ -46,12 +46,131 @@ curl_config() {
     | "next",
       "url = \("\($scheme)://\($host | sub("[.]?(:[0-9]+)?$"; ""))\($target)" | quoted)",
       "connect-to = \(if $scheme == "http" then "::127.0.0.1:\($http)" else "::127.0.0.1:\($https)" end | quoted)",
-      "header = \("Host: \($host)" | quoted)", "header = \("X-Request-ID: \(.number)" | quoted)", "header = \("X-Login: \($login)" | quoted)",
+      "header = \("Host: \($host)" | quoted)", "header = \("X-Request-ID: \(.number).\($login).\($time)" | quoted)", "header = \("X-Login: \($login)" | quoted)",
       "header = \("X-Forwarded-For: \(.from)" | quoted)",
       (.headers[] | "header = \(quoted)"),
       "request = \(.method | quoted)", (select(.method == "POST") | "data = \"\""),
       "insecure", "http1.1", "path-as-is", "globoff", "silent", "output = \"/dev/null\"", "max-time = 20",
-      "write-out = \"\(.number)\\t%{http_code}\\t%header{location}\\n\""'
+      "write-out = \"\(.number).\($login).\($time)\\t%{http_code}\\t%header{location}\\n\""'
+}
+
+# The snapshot of tables/explain.yaml, which all tests of this file share.
+shop() {
+  local file=$BATS_FILE_TMPDIR/shop
+  if [[ ! -e $file ]]; then
+    (source "$bin/settings" && source "$bin/lib/manifests/manifests.bash" &&
+      read_manifests "$dir/manifests" "$BATS_TEST_DIRNAME/tables/explain.yaml" &&
+      empty_snapshot | with_manifests "$dir/manifests") >"$file"
+  fi
+  echo "$file"
+}
+
+# Asks, and sets output and status.
+explain() { # ARGUMENT...
+  run "$bin/explain" --snapshot "$(shop)" "$@"
+}
+
+# Fails unless explain ends with STATUS and its text has each TEXT.
+assert_explained() { # STATUS TEXT... -- ARGUMENT...
+  local expected=$1 texts=()
+  shift
+  while [[ $1 != -- ]]; do texts+=("$1") && shift; done
+  explain "${@:2}"
+  assert_equal "$expected" "$status"
+  for text in "${texts[@]}"; do assert_contains "$output" "$text"; done
+}
+
+@test "a pod answers: which rule decides, which it beats, who lost the host and the path, and what the pod gets" {
+  assert_explained 0 'a pod of Service shop/next, port 80, answers: one of 10.0.0.9:8080' \
+    '/carts/new/pay: Prefix /carts/new of shop/shop decides' 'counts less: Prefix /carts of shop/shop' \
+    'lost: other/thief: host shop.example belongs to namespace shop' 'Host: shop.example' \
+    'EndpointSlice shop/next-1: 1 ready' 'shop/shop, the rule for host shop.example, path /carts/new (Prefix)' -- http://shop.example/carts/new/pay
+  assert_explained 0 'one of 10.0.0.1:8080, 10.0.0.2:8080' 'lost: shop/late: Prefix path /carts of host shop.example is already taken by Ingress shop/shop' \
+    -- http://shop.example/carts?a=b
+  refute_contains "$output" 10.0.0.3
+}
+
+@test "for a 404, the nearest paths are named; and status 1 says that no pod answers" {
+  assert_explained 1 'nginx answers 404' 'no path matches /cart/7' 'there is Exact /cart of shop/shop' 'there is Prefix /carts of shop/shop' -- http://shop.example/cart/7
+  assert_explained 0 'Exact /cart of shop/shop decides' -- shop.example/cart
+  assert_explained 1 'nginx answers 404' 'no Ingress names none.example' -- http://none.example/
+}
+
+@test "a wildcard answers for one label, in any case and with a port, and nobody for two" {
+  assert_explained 0 '*.shop.example is the wildcard that matches' -- http://A.Shop.Example:8000/x
+  assert_explained 1 'no Ingress names a.b.shop.example' -- http://a.b.shop.example/x
+}
+
+@test "a path is told as nginx reads it, and what nginx refuses is told, too" {
+  assert_explained 0 '/carts/new/x: Prefix /carts/new of shop/shop decides' 'GET //carts/%6eew/x' -- http://shop.example//carts/%6eew/x
+  assert_explained 1 'nginx answers 400' 'a segment "." or ".."' -- http://shop.example/carts/../cart
+}
+
+@test "without ready pods, without a Service, or without the protection that is asked for, the reason is told and the stage that found it" {
+  assert_explained 1 'nginx answers 503' 'NoReadyEndpoints: Service shop/idle has no ready endpoint for port 80' 'EndpointSlice shop/idle-1: 0 ready' 'stage located' -- http://shop.example/idle
+  assert_explained 1 'nginx answers 503' 'ServiceNotFound: Service shop/gone does not exist' 'it has no EndpointSlice' 'stage answered' -- http://shop.example/missing
+  assert_explained 1 'nginx answers 503' 'ProtectionNotAvailable: closed, because its protection is not available here: Secret shop/none does not exist' 'stage as_annotations_say' -- http://closed.example/
+}
+
+@test "source ranges are judged for the address that the question names" {
+  assert_explained 1 'nginx answers 403' 'allowlist-source-range: 10.0.0.0/8: answers 403' -- http://staff.example/
+  assert_explained 0 'allowlist-source-range: 10.0.0.0/8: lets it pass' 'X-Forwarded-For: 10.1.1.1' -- --from 10.1.1.1 http://staff.example/
+}
+
+@test "redirects are told with their target, and HTTPS is spoken for a URL that has it" {
+  assert_explained 1 'nginx answers 301, and sends the client to https://new.example/there' 'permanent-redirect: https://new.example/there: answers 301' -- http://moved.example/x
+  assert_explained 1 'nginx answers 308, and sends the client to https://secure.example/a?b=c' -- 'http://secure.example/a?b=c'
+  assert_explained 0 'a pod of Service shop/cart' 'X-Forwarded-Proto: https' 'the default one, which clients do not trust' -- https://secure.example/a
+}
+
+@test "a pod is told the path that a rewrite-target has made" {
+  assert_explained 0 'GET /api/a/b?c=d' 'rewrite-target: /api/$1' -- 'http://api.example/v1/a/b?c=d'
+}
+
+@test "a login is asked for; where the passwords are not at hand, both answers are named" {
+  assert_explained 1 'nginx answers 401' 'auth-secret: users: answers 401' -- http://users.example/
+  assert_explained 0 'if the password is right: a pod of Service shop/cart' 'if the password is wrong: nginx answers 401' -- -H 'Authorization: Basic am9lOng=' http://users.example/
+  mkdir -p "$STATE_DIR/keys"
+  printf 'joe:{PLAIN}x\n' >"$STATE_DIR/keys/$(jq -r 'select(.certificate == "shop/users").file' "$(shop)")"
+  chmod -R a+rX "$STATE_DIR/keys"
+  assert_explained 0 'answer      a pod of Service shop/cart' -- -H 'Authorization: Basic am9lOng=' http://users.example/
+  assert_explained 1 'nginx answers 401' -- -H 'Authorization: Basic am9lOnk=' http://users.example/
+}
+
+@test "what another service, chance or a counter decides is named with its condition" {
+  assert_explained 0 'if the login service says 2xx: a pod of Service shop/cart' 'if the login service does not say 2xx: nginx answers 401' -- http://asked.example/
+  assert_explained 0 'if it has no part in the share of the canary: a pod of Service shop/cart' 'if it has a part in the share of the canary shop/canary: a pod of Service shop/next' -- http://canary.example/
+  assert_explained 0 'answer      a pod of Service shop/next' 'takes it' -- -H 'X-Canary: always' http://canary.example/
+  assert_explained 0 'answer      a pod of Service shop/cart' -- -H 'X-Canary: never' http://canary.example/
+  assert_explained 0 'if this client asks too often: nginx answers 503' -- http://limited.example/
+}
+
+@test "a certificate is named with its Secret and its end" {
+  make_pair "$dir/pair" secure.example ecdsa
+  jq -n --rawfile crt "$dir/pair.crt" --rawfile key "$dir/pair.key" '{apiVersion: "v1", kind: "Secret", type: "kubernetes.io/tls",
+    metadata: {name: "pair", namespace: "shop"}, data: {"tls.crt": ($crt | @base64), "tls.key": ($key | @base64)}}' >"$dir/pair.json"
+  assert_explained 0 'Secret shop/pair for secure.example, until 20' -- -f "$dir/pair.json" https://secure.example/
+}
+
+@test "a question that is none ends with status 2 and a sentence" {
+  assert_explained 2 'is no URL' -- 'http://'
+  assert_explained 2 'write a space as %20' -- 'http://a.example/a b'
+  assert_explained 2 'a URL is needed' --
+  assert_explained 2 '--nonsense is no option' -- --nonsense
+  run "$bin/explain" http://a.example/
+  assert_equal 2 "$status"
+  assert_contains "$output" "there is no $STATE_DIR/live/snapshot"
+}
+
+@test "nothing stays behind: no nginx, and no folder" {
+  TMPDIR=$dir explain http://shop.example/cart
+  assert_equal 0 "$status"
+  assert_equal '' "$(find "$dir" -name 'explain.*')"
+  wait_for 10 no_nginx_of_explain
+}
+
+no_nginx_of_explain() {
+  ! pgrep -f "nginx.*$dir/explain" >/dev/null
 }
 
 # --- the proof

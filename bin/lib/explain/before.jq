@@ -30,14 +30,21 @@ def step_of:
   else null
   end;
 
-# input: a location / output: [{step, says, decides}]; $normal is what became of the request
-def before($set; $normal):
+# input: a location / output: [{step, says, decides}]; $answers are those of answers.jq
+def before($set; $answers):
   [steps($set)] as $steps
+  | .canary.upstream as $canary
+  | $answers[0] as $normal
+  | ([$answers[].pod.upstream | select(. and . == $canary)] != []) as $canary_can
   | (if $normal.pod then null else $normal | step_of end) as $by
-  | ([$steps[].step] | index($by) // length) as $at
+  | ([$steps[].step] | index($by) // if $normal.pod then length else 0 end) as $at
   | [ $steps | to_entries[] | .key as $number | .value
       | .decides = (
-          if $by and .step == $by then "answers \($normal.status)"
-          elif $normal.pod or $number < $at and $by then "lets it pass"
-          else "is not reached"
+          if .step == $by then "answers \($normal.status)"
+          elif $number >= $at then "is not asked"
+          elif .step == "canary" then
+            (if $normal.pod.upstream == $canary then "takes it" elif $canary_can then "takes its share" else "leaves it" end)
+          elif .step == "login" and any($answers[]; .when // "" | test("login|password")) then "decides: see the answers"
+          elif .step == "limits" then "lets it pass, unless there are too many"
+          else "lets it pass"
           end) ];

@@ -9,7 +9,7 @@
 
 source "$bin/lib/apply/nginx.bash" # leave_out_what_is_not_here, find_half_of_memory, find_nginx_version
 
-nginx_pid='' port=''
+guessed='' port=''
 
 # Writes to FOLDER/log a line for each request, in the order of FOLDER/asks, and to FOLDER/answers what the client got,
 # with a record separator behind each. FOLDER/told has a line for each request that a pod or login service got.
@@ -103,21 +103,27 @@ header_names() {
   printf '%s' "${text#,}"
 }
 
-# The keys of the controller, where they are at hand. What is missing is made: nginx only has to start with it.
+# The keys of the controller, where they are at hand. What is missing is made: nginx only has to start with it. A file of
+# passwords that is missing has those of the questions, and guessed says so: nobody knows whether they are right.
 provide_keys() {
   local file
   (cd "$given_keys" 2>/dev/null && find "$PWD" -maxdepth 1 -name '*.*' -type f -print0 | xargs -0 -r ln -s -t "$folder/state/keys") || true # none
   [[ -e $folder/state/keys/default.pem ]] || (STATE_DIR=$folder/state "$bin/certificates" default)
   while read -r file; do
+    file=$folder/state/keys/$file
     if [[ -e $file ]]; then
       continue
     elif [[ $file == *.htpasswd ]]; then
-      : >"$file" # nobody has a password
+      guessed=yes
+      jq -r -f "$bin/lib/explain/passwords.jq" "$folder/questions" >"$file"
     else
       cp -p "$folder/state/keys/default.pem" "$file"
     fi
     let_nginx_read "$file"
-  done < <(grep -oE "$folder/state/keys/[A-Za-z0-9._-]+" "$folder/nginx.conf" | sort -u)
+  done < <({
+    sed -nE "s|.*$folder/state/keys/([A-Za-z0-9._-]+).*|\1|p" "$folder/nginx.conf"
+    grep -oE '[A-Za-z0-9._-]+[.]htpasswd' "$folder/nginx.conf" || true # none
+  } | sort -u)
 }
 
 # Another program may have the port: then another one.

@@ -9,9 +9,13 @@
 #   plain    no canary has it for its share, and every login service lets it in
 #   share    canaries have it for their share
 #   denied   every login service says 401
+#   stranger with another password than the request has: for where the controller's passwords are not at hand
 
 # input: text / output: it as `printf %b` takes it
 def escaped: gsub("\\\\"; "\\\\") | gsub("\r"; "\\r") | gsub("\n"; "\\n") | gsub("\t"; "\\t");
+
+# input: a header / output: whether it is a name with a password
+def is_login: test("\\A(?i:authorization: *basic )");
 
 # input: a question / output: the same with the parts of its URL; or {wrong: sentence}
 def parts:
@@ -30,6 +34,7 @@ def parts:
       | . + {scheme: ($parts.scheme // "http"), host: ($host | ascii_downcase | rtrimstr(".")), port: $parts.port,
              target: (($parts.path // "/") + ($parts.query // ""))}
       | .named = $parts.host + if .port then ":\(.port)" else "" end
+      | .ways = ["plain", "share", "denied"] + if any(.headers[]; is_login) then ["stranger"] else [] end
     end;
 
 # input: a question / output: the request
@@ -47,6 +52,7 @@ def request($id):
   else
     ($questions[] | "question \(tojson)"),
     ($questions | to_entries[] | .key as $number | .value
-     | ("plain", "share", "denied") as $way
+     | .ways[] as $way
+     | (if $way == "stranger" then .headers |= map(if is_login then "Authorization: Basic Og==" else . end) else . end)
      | "ask \(.scheme) \(.host) \(request("\($way)-\($number)") | escaped)")
   end

@@ -23,17 +23,18 @@ line("answer"; .answers[] | outcome),
   ( if $host.match == null then "nginx answers before it looks for a server"
     elif $host.match == "none" then "no Ingress names \($host.asked): what has no host in its rule, or nobody, answers"
     else "\($host.server) is \(if $host.match == "exact" then "named by a rule" else "the wildcard that matches" end)\(if $host.owner then ", and belongs to namespace \($host.owner)" else "" end)" end ),
-  ($host.ingresses[:5][] | "asked for by \(.of | name), created \(.created)"),
+  ($host.ingresses[:5][] | "asked for by \(.of | name), \(if .created | startswith("2") then "created \(.created)" else .created end)"),
   (if ($host.ingresses | length) > 5 then "and by \(($host.ingresses | length) - 5) more" else empty end),
-  ($host.lost[] | "lost: \(.of | name): \(.why)"))),
+  ($host.lost[] | "lost: \(.of | name): \(.message)"))),
 (.path as $path | line("path";
-  ( if $path.rule == null then "no path matches \($path.read)"
+  ( if $path.read == "" then "\($path.asked): nginx refuses it"
+    elif $path.rule == null then "no path matches \($path.read)"
     else "\($path.read): \($path.rule | if .pathType == "Default" then "the default backend of \(.of | name)" else rule end) decides" end ),
-  ($path.beaten[] | "also matches, but is shorter, or a Prefix beside Exact: \(rule)"),
-  ($path.lost[] | "lost: \(.of | name): \(.why)"),
+  ($path.beaten[] | "also matches, but counts less: \(rule)"),
+  ($path.lost[] | "lost: \(.of | name): \(.message)"),
   ($path.nearest[] | "there is \(rule)"))),
 line("before"; .before[] | "\(.step): \(.says): \(.decides)"),
-(.answers[0].gets // empty | line("the pod gets"; "\(.method) \(.uri)", ([.headers | to_entries[] | "\(.key): \(.value)"] | join("; ")))),
+(.answers[0].gets // empty | line("pod gets"; "\(.method) \(.uri)", ([.headers | to_entries[] | "\(.key): \(.value)"] | join("; ")))),
 (.service // empty | line("Service"; "\(.name), port \(.port)",
   (.slices[] | "EndpointSlice \(.slice): \(.ready | length) ready\(if .ending | length > 0 then ", \(.ending | length) ending" else "" end)"),
   (if .slices == [] then "it has no EndpointSlice" else empty end))),

@@ -1,6 +1,6 @@
 # What explain has said of requests, and what has become of them.
 #
-# args:   $explained: a line for each (explain --json); $got: "NUMBER<tab>STATUS<tab>LOCATION", a line for each answer, and
+# args:   $explained: a line for each (explain --json); $got: "NUMBER.LOGIN.TIME<tab>STATUS<tab>LOCATION", a line for each answer, and
 #         $log: the line of JSON that nginx has logged for it
 # output: for each that differs, "different: ..."; last "several N": how many have more than one answer
 
@@ -10,9 +10,9 @@ def is($real):
   else $real.address == null and .status == $real.status and (.location // "") == $real.location
   end;
 
-($got | split("\n") | map(select(. != "") | split("\t") | {number: (.[0] | tonumber), status: (.[1] | tonumber), location: .[2]})) as $got
-| ([$got, $log] | transpose | map(.[0] + {
-    address: ([.[1].upstream_addr | scan("[^ ,]+:[0-9]+")] | last), id: .[1].request_id})) as $real
+($got | split("\n") | map(select(. != "") | split("\t") | {id: .[0], number: (.[0] | split(".")[0] | tonumber), status: (.[1] | tonumber), location: .[2]})) as $got
+| ($log | map({(.request_id): ([.upstream_addr | scan("[^ ,]+:[0-9]+")] | last)}) | add) as $addresses
+| ($got | map(.address = $addresses[.id])) as $real
 | ($real | group_by(.number) | map({("\(.[0].number)"): .}) | add) as $by_number
 | ($explained | to_entries[] | .key as $number | .value as $it
    | $by_number["\($number)"][] | . as $real
