@@ -24,7 +24,6 @@ ask_nginx() {
 # address is the one that the question names.
 write_configuration() {
   mkdir -p "$folder"/state/{run,scratch/nginx,admin,keys} "$folder/sockets"
-  ((EUID != 0)) || chmod a+rx "$folder" "$folder"/{state,sockets,state/keys} # its workers are another user then
   run_jq -c -f "$bin/lib/explain/reduced.jq" --slurpfile questions "$folder/questions" \
     --arg folder "$folder/sockets" "$model" >"$folder/reduced.json"
   (render_it <"$folder/reduced.json") | change_configuration >"$folder/nginx.conf"
@@ -55,6 +54,7 @@ mark_locations() {
 change_configuration() {
   local sockets names
   export sockets names
+  if ((EUID == 0)); then echo 'user root;'; fi # it may read what this program has written
   sockets=$(jq -r '.upstreams[] | "    listen \(.endpoints[0])\(if .name | test("[.](https|grpcs)([.]|$)") then " ssl" else "" end);"' "$folder/reduced.json")
   names=$(header_names)
   awk -v http="$HTTP_PORT" -v https="$HTTPS_PORT" -v admin="$ADMIN_PORT" -v folder="$folder" '
@@ -107,7 +107,9 @@ header_names() {
 # passwords that is missing has those of the questions, and guessed says so: nobody knows whether they are right.
 provide_keys() {
   local file
-  (cd "$given_keys" 2>/dev/null && find "$PWD" -maxdepth 1 -name '*.*' -type f -print0 | xargs -0 -r ln -s -t "$folder/state/keys") || true # none
+  for file in "$folder/manifests/state/keys" "$given_keys"; do
+    [[ ! -d $file ]] || find "$file" -maxdepth 1 -name '*.*' -type f -exec ln -sf -t "$folder/state/keys" {} +
+  done
   [[ -e $folder/state/keys/default.pem ]] || (STATE_DIR=$folder/state "$bin/certificates" default)
   while read -r file; do
     file=$folder/state/keys/$file
@@ -119,10 +121,10 @@ provide_keys() {
     else
       cp -p "$folder/state/keys/default.pem" "$file"
     fi
-    let_nginx_read "$file"
   done < <({
     sed -nE "s|.*$folder/state/keys/([A-Za-z0-9._-]+).*|\1|p" "$folder/nginx.conf"
     grep -oE '[A-Za-z0-9._-]+[.]htpasswd' "$folder/nginx.conf" || true # none
+    jq -r '.certificates[].files[], (.defaultCertificate // empty)' "$folder/reduced.json"
   } | sort -u)
 }
 
@@ -159,6 +161,7 @@ send_requests() {
     if [[ $scheme == https ]]; then
       # shellcheck disable=SC2059 # the text is made for it
       printf "${text//%/%%}" | timeout 20 openssl s_client -quiet -ign_eof -unix "$folder/sockets/https" -servername "$host" 2>/dev/null | tr -d '\0' >>"$folder/answers" || true # the log says what came
+      wait_for_log "$((number + 1))" 3 || printf '{"at":"","path":"","status":"000","upstream":"","certificate":""}\n' >>"$folder/log"
     else
       ask_by_http "$text"
       printf '%s' "$said" >>"$folder/answers"
@@ -166,7 +169,7 @@ send_requests() {
     printf '\036' >>"$folder/answers"
     number=$((number + 1))
   done <"$folder/asks"
-  wait_for_log "$number"
+  wait_for_log "$number" 10 || die 1 "nginx has not answered all requests: $(tail -n 1 "$folder/errors")"
 }
 
 # Sets said to the answer.
@@ -178,13 +181,13 @@ ask_by_http() { # TEXT
   } 9<>"/dev/tcp/127.0.0.1/$port"
 }
 
-wait_for_log() { # LINES
+wait_for_log() { # LINES SECONDS
   local now end
   take_time
-  end=$((now + 10))
+  end=$((now + $2))
   until (($(wc -l <"$folder/log") >= $1)); do
     take_time
-    ((now < end)) || die 1 "nginx has answered $(wc -l <"$folder/log") of $1 requests: $(tail -n 1 "$folder/errors")"
+    ((now < end)) || return
     nap 0.005
   done
 }
