@@ -209,7 +209,7 @@ ROWS
   }
   assert_equal 'all' "$(looked 6)"
   echo "$$" >"$STATE_DIR/run/secrets-watch"
-  assert_equal 'not not all' "$(echo "$(looked 6)" "$(looked 58)" "$(looked 61)")"
+  assert_equal 'not not all' "$(looked 6) $(looked 58) $(looked 61)"
   touch "$STATE_DIR/keys/unfinished" # openssl was killed
   assert_equal all "$(looked 6)"
   rm "$STATE_DIR/keys/unfinished"
