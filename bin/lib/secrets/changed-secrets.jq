@@ -7,8 +7,8 @@
 #         $asked: "all" if this look is at everything, and only needs to know which names the watch has to listen for
 # output: "wanted NAMESPACE/NAME" of each Secret;
 #         "all" if this look has to be at everything, as the names are many;
-#         otherwise "ask NAMESPACE/NAME" reads one by its name, and "asked SECONDS NAMESPACE/NAME" and "found ..." are what
-#         is known of the others
+#         otherwise "ask NAMESPACE/NAME" reads one by its name, and "asked SECONDS NAMESPACE/NAME" and "found ..." are
+#         what is known of the others
 include "secrets/wanted-secrets"; # wishes, by_secret, fact, present, lines
 include "secrets/named"; # here and below: what the includes need (the rule of includes, bin/README.md)
 include "allow";

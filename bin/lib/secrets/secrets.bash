@@ -1,9 +1,9 @@
 # secrets - how the passes get to know Secrets and ConfigMaps, which `certificates` reads beside them
 #
 # They are read beside the passes. Those that an Ingress names for the first time, or that the doorbell has heard of
-# (keys/changed), are asked for by name, at once. And all are looked at every minute, in case the doorbell has missed one;
-# every 5 s while it hears nothing of Secrets, as it may be off, or without the right. It is more rarely if that would take
-# more than a sixth of a CPU, since anybody may have a hundred large ones that no Ingress names.
+# (keys/changed), are asked for by name, at once. And all are looked at every minute, in case the doorbell has missed
+# one; every 5 s while it hears nothing of Secrets, as it may be off, or without the right. It is more rarely if that
+# would take more than a sixth of a CPU, since anybody may have a hundred large ones that no Ingress names.
 #
 # folder is of lists.bash; use_proxy, names_secret and names_config_map are api.bash's
 # shellcheck shell=bash disable=SC2154

@@ -1,7 +1,8 @@
 # watch - hear which Secrets change, and nothing of what is in them
 #
 # The other watches go through the pod's `kubectl proxy`, which decides by paths: it would give every Secret to whoever
-# may ask it. So a kubectl of its own watches here, and prints what a table of Secrets has: event, namespace, name, type.
+# may ask it. So a kubectl of its own watches here, and prints what a table of Secrets has: event, namespace, name and
+# type. It takes 45 MB, of which 10 MB are its own: the rest is its program, which it shares with the proxy.
 #
 # is_denied is doorbell's
 # shellcheck shell=bash disable=SC2154
