@@ -5,7 +5,7 @@ setup() {
 }
 
 teardown() {
-  touch "$dir/enough" # for what runs beside a test
+  touch "$dir/enough"                                                                       # for what runs beside a test
   kubectl -n e2e delete secret --field-selector metadata.name!=grpc --wait=false >/dev/null # that one is the gRPC server's
   common_teardown
 }
