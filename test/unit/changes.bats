@@ -95,7 +95,43 @@ keep() { # NUMBER
   assert_contains "$output" 'standard input is no bundle'
 }
 
+@test "/metrics has a histogram of each step's durations, and the problems by their reason" {
+  run_loop rules
+  wait_for 15 polled_since 3
+  metrics=$(admin_page /metrics)
+  for step in fetch route render apply test reload; do
+    mapfile -t counts < <(sed -nE "s/^bash_ingress_step_duration_seconds_bucket[{]step=\"$step\",le=\"[0-9.+Inf]+\"[}] //p" <<<"$metrics")
+    assert_equal 12 "${#counts[@]}"
+    assert_equal "$(printf '%s\n' "${counts[@]}" | sort -n)" "$(printf '%s\n' "${counts[@]}")"
+    ((counts[11] >= 1))
+    assert_contains "$metrics" "bash_ingress_step_duration_seconds_count{step=\"$step\"} ${counts[11]}"
+    grep -Eq "^bash_ingress_step_duration_seconds_sum[{]step=\"$step\"[}] [0-9]+[.][0-9]{6}" <<<"$metrics"
+  done
+  assert_contains "$metrics" $'\nbash_ingress_problems_by_reason{reason="PathTaken"} '"$(jq '[.problems[] | select(.reason == "PathTaken")] | length' "$STATE_DIR/live/model.json")"
+}
+
 # --- bundles
+
+@test "no private key and no hash of a password is in what is kept, nor in a bundle" {
+  make_pair "$dir/pair" fruit.example ecdsa
+  start_api rules '.ingresses.items[0] |= (.spec.tls = [{hosts: ["fruit.example"], secretName: "pair"}]
+    | .metadata.annotations = {"nginx.ingress.kubernetes.io/auth-type": "basic", "nginx.ingress.kubernetes.io/auth-secret": "users"})'
+  jq -n -c --rawfile crt "$dir/pair.crt" --rawfile key "$dir/pair.key" '{kind: "SecretList", apiVersion: "v1", metadata: {resourceVersion: "1"}, items: [
+    {metadata: {namespace: "demo", name: "pair", uid: "00000000-0000-4000-8000-000000000001", resourceVersion: "5"}, type: "kubernetes.io/tls", data: ({"tls.crt": $crt, "tls.key": $key} | map_values(@base64))}]}' >"$api/secrets"
+  jq -n -c '{kind: "Secret", apiVersion: "v1", metadata: {namespace: "demo", name: "users", uid: "00000000-0000-4000-8000-000000000002", resourceVersion: "6"}, type: "Opaque", data: {auth: ("alice:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=" | @base64)}}' >"$api/secret-demo-users"
+  start_controller
+  wait_for 20 grep -q 'auth_basic_user_file.*htpasswd' "$STATE_DIR/live/nginx.conf"
+  wait_for 20 grep -q '"names":."fruit.example"' "$STATE_DIR/live/snapshot"
+  last=$(sed -n 's/^number //p' "$STATE_DIR/live/change")
+  wait_for 15 is_kept "$last"
+  secrets=("$(sed -n 2p "$dir/pair.key")" 5en6G6MezRroT3XKqkdPOmY)
+  for secret in "${secrets[@]}"; do
+    grep -rqF "$secret" "$STATE_DIR/keys"
+    run ! grep -rlF -e "$secret" -e "$(base64 -w 0 <<<"$secret")" "$STATE_DIR/changes" "$STATE_DIR/admin"
+    refute_contains "$("$bin/changes" "$last" --bundle)" "$secret"
+  done
+  assert_equal 700 "$(stat -c %a "$STATE_DIR/changes")"
+}
 
 @test "a bundle renders the same bytes elsewhere, with its settings, its quarantine and templates of a user's own" {
   copy_programs

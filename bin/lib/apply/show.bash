@@ -50,10 +50,10 @@ show() { # [MODEL]
   return "$status"
 }
 
-# Sets number to that of the last change. Whether it is what is live, by the hash.
+# Sets number to that of the last change. Whether it is what is live, by the hash; if there is none, nobody counts.
 has_number() {
   local its_hash='' hash
-  { read -r _ number && read -r _ its_hash; } 2>/dev/null <"$live/change" || return # it is the first
+  { read -r _ number && read -r _ its_hash; } 2>/dev/null <"$live/change" || return 0 # it is the first
   read -r _ _ hash _ <"$live/nginx.conf"
   [[ $hash == "$its_hash" ]]
 }

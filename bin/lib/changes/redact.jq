@@ -47,10 +47,15 @@ def with_words($annotation; $instead):
       | .at = $part.offset + $part.length)
   | .done + $text[.at:];
 
+# input: the value of an annotation / output: whether it stays; $paths: {path: true} of all Ingresses
+#
+# (A path that is written as it already is, needs no line in nginx.conf.)
+def stays($annotation; $paths): kept[$annotation] or ($annotation == "rewrite-target" and $paths[.]);
+
 # input: text, a list of texts or networks, or another value / output: it redacted
-def redacted($annotation; $instead):
+def redacted($annotation; $instead; $paths):
   $table::table[0][$annotation].type as $type
-  | if kept[$annotation] then .
+  | if stays($annotation; $paths) then .
     elif $type == "networks" then map($instead["n \(.)"])
     elif type == "string" then with_words($annotation; $instead)
     elif type == "array" then map(if type == "string" then with_words($annotation; $instead) else . end)
@@ -97,8 +102,8 @@ def dictionary:
 def without_values: gsub(" (?<verb>is|has) \".*; allowed: "; " \(.verb) \"redacted\"; allowed: ");
 
 # input: a line / output: it redacted
-def redacted_line($instead):
-  (if .options.set? then .options.set |= with_entries(.key as $name | .value |= redacted($name; $instead)) else . end)
+def redacted_line($instead; $paths):
+  (if .options.set? then .options.set |= with_entries(.key as $name | .value |= redacted($name; $instead; $paths)) else . end)
   | (if .headers? then .headers |= map_values($instead["w \(.)"]) else . end)
   | (if .claims? then .claims |= map(if .message then .message |= without_values else . end) else . end)
   | (if .problems? then .problems |= map(.message |= without_values) else . end)
@@ -120,6 +125,7 @@ def redacted_first($instead; $lines):
 
 [inputs] as $lines
 | ($lines | dictionary) as $instead
-| [$lines[] | {before: ., after: redacted_line($instead)}] as $both
+| ([$lines[].claims[]?.path | {(.): true}] | add // {}) as $paths
+| [$lines[] | {before: ., after: redacted_line($instead; $paths)}] as $both
 | ([$both[] | select(.before.of) | {(.before.of): .}] | add // {}) as $by_ingress
 | ($lines[0] | redacted_first($instead; $by_ingress)), $both[1:][].after
