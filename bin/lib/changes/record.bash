@@ -22,8 +22,9 @@ record_change() {
   fi
 }
 
+# (The folder is private: annotations have values that may be secret.)
 keep_change() { # FOLDER
-  [[ -d $kept_changes ]] || (umask 077 && mkdir "$kept_changes") # it has values of annotations
+  [[ -d $kept_changes ]] || (umask 077 && mkdir "$kept_changes")
   mkdir "$1" && ln -t "$1" "$live"/{change,snapshot,model.json,nginx.conf} || return
   ln -t "$1" "$live/nginx.conf.old" 2>/dev/null || : >"$1/nginx.conf.old" # it is the first
   printf '%s' "$took_lines" >"$1/took"

@@ -4,8 +4,8 @@
 # input:  the lines of a bundle (bundle.jq)
 # output: the same, redacted
 #
-# What sorts, sorts as before: of all words that are replaced, the first by the alphabet becomes redacted0001, and so on;
-# networks likewise. Equal words stay equal. These stay as they are, for they decide what nginx.conf looks like:
+# What sorts, sorts as before: of all words that are replaced, the first by the alphabet becomes redacted0001, and so
+# on; networks likewise. Equal words stay equal. These stay as they are, for they decide what nginx.conf looks like:
 # numbers, true and false, words of a fixed list, and names of hosts, headers, cookies, Services and Secrets.
 import "annotations" as $table;
 
@@ -24,8 +24,8 @@ def kept:
   | map({(.): true}) | add;
 
 # output: parts of a text that stay: variables and groups, what a scheme, port, escape or keyword is, and the names of
-#         parameters. In the URL of a Service (auth-url, mirror-target), also what comes before the query: it decides who
-#         is asked.
+#         parameters. In the URL of a Service (auth-url, mirror-target), also what comes before the query: it decides
+#         who is asked.
 def staying($annotation):
   (if $annotation | IN("auth-url", "mirror-target") then "\\A[^?]*|" else "" end)
   + "[$][{]?[A-Za-z0-9_]+[}]?|%[0-9A-Fa-f]{2}|\\\\.|:[0-9]{1,5}(?![A-Za-z0-9_])|[A-Za-z]+(?=://)|(?<=[?&])[A-Za-z0-9_.-]+(?==)"

@@ -3,9 +3,9 @@
 # next is the loop's
 # shellcheck shell=bash disable=SC2154,SC2034
 
-durations=$next/durations # where step and `took` write: lines NAME MICROSECONDS
+durations=$next/durations                    # where step and `took` write: lines NAME MICROSECONDS
 declare -A observed=() sums=() histograms=() # "NAME BUCKET": how many; NAME: microseconds in all, lines for /metrics
-took_lines='' # of the last pass that ran a step
+took_lines=''                                # of the last pass that ran a step
 bounds=(5000 10000 25000 50000 100000 250000 500000 1000000 2500000 5000000 10000000 Inf)
 as_seconds=(0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 +Inf)
 
