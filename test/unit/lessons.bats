@@ -160,10 +160,13 @@ assert_only_our_own() {
 
 @test "no character that has no business in nginx.conf gets there by way of lesson 10" {
   start_pods
-  jq -f "$BATS_TEST_DIRNAME/tables/hostile.jq" "$fixtures/rules/lists.json" >"$dir/hostile.json"
   mkdir "$dir/hostile"
+  # those fields that the lesson reads, but not many times the same
+  jq -f "$BATS_TEST_DIRNAME/tables/hostile.jq" "$fixtures/rules/lists.json" |
+    jq '.ingresses.items |= map(select(.metadata.name | test("-(path-exact|path-prefix|path-implementationspecific|host|service|port|tls-host)$")))' \
+      >"$dir/hostile/lists.json"
+  (($(jq '.ingresses.items | length' "$dir/hostile/lists.json") > 500))
   fixtures=$dir
-  mv "$dir/hostile.json" "$dir/hostile/lists.json"
   start_api hostile
   start_lesson
   wait_for 60 answers good 0-host.example /good
