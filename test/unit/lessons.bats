@@ -169,7 +169,7 @@ assert_only_our_own() {
   fixtures=$dir
   start_api hostile
   start_lesson
-  wait_for 60 answers good 0-host.example /good
+  wait_for 60 answers apple 0-host.example /good
   assert_only_our_own
   assert_contains "$(<"$dir/routes")" '# Ingress demo/0-path-exact: a path is not let in'
   assert_contains "$(<"$dir/routes")" '# Ingress demo/0-host: a host is not let in'
