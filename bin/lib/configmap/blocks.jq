@@ -1,5 +1,4 @@
 # Texts and regular expressions of block-user-agents, block-referers and skip-access-log-urls, as nginx's map has them.
-include "allow"; # quoted
 
 # input: text / output: it without quotes around it
 def unquoted: if test("\\A(\".*\"|'.*')\\z") and length > 1 then .[1:-1] else . end;
@@ -12,7 +11,7 @@ def is_expression:
   | length <= 500
     and test("\\A[ !#-~]*\\z") # no quotes
     and (test("\\\\[^dDwWsSbB.*+?()\\[\\]{}|^$/_\\\\-]|\\\\\\z") | not)
-    and (test("(\\A|[(|])[*+?{]|[*+?}][*{]|[*+?}][+?][*+?{]|\\(\\?(?!:|=|!)|\\[\\[|\\[[]:.=]|[{](?![0-9]{1,3}(,[0-9]{0,3})?[}])") | not)
+    and (test("(\\A|[(|])[*+?{]|[*+?}][*{]|[*+?}][+?][*+?{]|\\(\\?(?!:|=|!)|\\[\\[|\\[\\^?\\]|[{](?![0-9]{1,3}(,[0-9]{0,3})?[}])") | not)
     and (try ("" | [test($expression)] | true) catch false);
 
 # input: one element / output: {key, entry}, which is how a map has it; or {wrong}
@@ -32,9 +31,7 @@ def pattern:
     else {wrong: $given}
     end;
 
-# input: [element] / output: {entries: [how a map has each, once], wrong: [what is wrong, as a part of a sentence]}
+# input: [element], all right / output: [how a map has each, once]
 #
 # A map compares texts without regard to the case of letters, and nginx rejects two that are the same.
-def patterns:
-  map(pattern)
-  | {entries: [map(select(.entry)) | unique_by(.key)[].entry], wrong: [.[] | .wrong | values | quoted]};
+def patterns: map(pattern) | unique_by(.key) | map(.entry);

@@ -3,7 +3,8 @@
 # keys.json has a row for each key of ingress-nginx 1.15.1 (config.go and configmap.go of its controller, and its
 # documentation):
 #
-#   type       what its value may be: flag, number, size, seconds, text, list (with commas between) or networks
+#   type       what its value may be: flag, number, size, seconds, text, list (with commas between), networks, or patterns (a
+#              list of texts and regular expressions)
 #   like       the annotation whose values it takes (annotations.json), instead of a type
 #   pattern, possible, min, max    as in annotations.json
 #   protects   it restricts who gets in, how, or how often, or whose word counts. A wrong value counts as the last good
@@ -27,7 +28,7 @@
 #          closed: why nothing must be served, or null; problems: [{reason, message}]}
 include "configmap/parts"; # parts, as_argument
 include "configmap/log";
-include "configmap/blocks";
+include "configmap/blocks"; # pattern
 include "annotations"; # flag, size, typed, row, understood, trimmed
 include "fetch/items"; # read_item
 include "networks"; # networks
@@ -56,6 +57,15 @@ def right_elements($row):
     | $right + {dropped: (. - $right.value)}
   end;
 
+# The same of texts and regular expressions.
+def right_patterns:
+  if length > 1000 then {} else {value: map(select(pattern.entry)), dropped: map(select(pattern.wrong))} end;
+
+# output: what the type of a row lets in, for a sentence
+def allowed:
+  {seconds: "times such as 30s or 5m",
+   patterns: "texts, and regular expressions behind ~ or ~*, with commas between"}[.type] // possible;
+
 # input:  the value of a key, text
 # output: {value: what it means; null: nothing is said}, perhaps with dropped: [element]; or {} if it is wrong
 #
@@ -72,8 +82,8 @@ def meaning($row):
   elif length > 65536 then {}
   elif $row.type == "networks" then
     [list_elements | join(",") | networks] | if . == [] then {} else {value: .[0]} end
-  elif $row.type == "list" and $row.possible and ($row | has("part")) then list_elements | right_elements($row)
-  elif $row.type == "list" and ($row | has("part")) then {value: list_elements}
+  elif $row.type == "list" and ($row | has("part")) then list_elements | right_elements($row)
+  elif $row.type == "patterns" then list_elements | right_patterns
   elif $row.type == "seconds" then [trimmed | seconds] | if . == [] then {} else {value: .[0]} end
   elif $row.type == "size" and (trimmed | test("\\A(0|[1-9][0-9]*)[bkmg]?\\z"; "i") | not) then {}
   else
@@ -101,7 +111,7 @@ def judged:
         else .
         end
       | if .means == {} or has_dropped then
-          .allowed = (if $grammar.type == "seconds" then "times such as 30s or 5m" else $grammar | possible end)
+          .allowed = ($grammar | allowed)
         else .
         end
     end;
@@ -154,7 +164,7 @@ def summary($good; $problems; $obstacles):
   | ([$all[] | select(.row and (.row.missing or .row.no_effect | not) and .means != {})]) as $counting
   | ($counting | map({(.key): .means.value}) | add // {} | parts) as $parts
   | ($problems + [$all[] | problem] + $parts.problems) as $problems
-  | ($obstacles + [$all[] | obstacle] + $parts.obstacles) as $obstacles
+  | ($obstacles + [$all[] | obstacle]) as $obstacles
   | {
       configmap: $name, uses: ["configmap"],
       settings: (

@@ -1,6 +1,5 @@
 # The access log as keys of a ConfigMap want it.
 include "configmap/blocks"; # patterns
-include "allow"; # quoted
 
 # output: the variables that a line of the log may have, and what they are here if it is not the same
 def log_variables:
@@ -45,7 +44,7 @@ def log_problem:
 # (A format has to stand before the line that uses it.)
 def log_directives:
   ([right_format][0]) as $format
-  | (.["skip-access-log-urls"] // [] | patterns.entries) as $skipped
+  | (.["skip-access-log-urls"] // [] | patterns) as $skipped
   | select($format != null or $skipped != [])
   | select(.["disable-access-log"] or .["disable-http-access-log"] or .["access-log-path"] == "off" | not)
   | (if $format == null then "${ACCESS_LOG_TARGET}" else "/dev/stdout configured buffer=4k flush=100ms" end) as $target

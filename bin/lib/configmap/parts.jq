@@ -4,7 +4,6 @@
 # $ENV: settings that are the defaults of keys
 include "configmap/log"; # log_directives, log_problem
 include "configmap/blocks"; # patterns
-include "allow";
 
 # input: a value / output: it as nginx writes it
 def as_argument: if . == true then "on" elif . == false then "off" else tostring end;
@@ -88,7 +87,7 @@ def few_paths: map(select(. != "/"));
 # input: {key: value} / output: {name: what the feature gives}
 def of_feature:
   (.["block-cidrs"] | select(. != null and . != []) | {blocked_networks: .}),
-  (("block-user-agents", "block-referers") as $key | .[$key] | values | patterns.entries | select(. != [])
+  (("block-user-agents", "block-referers") as $key | .[$key] | values | patterns | select(. != [])
    | {(if $key == "block-referers" then "blocked_referers" else "blocked_agents" end): .}),
   (.["hide-headers"] | select(. != null and . != []) | {hidden: unique}),
   (.["http-redirect-code"] | values | select(. != "308") | {redirect_code: .}),
@@ -100,17 +99,13 @@ def of_feature:
    | select(. != {connections: null, timeout: null, lines: []})
    | {kept_connections: .});
 
-# input: {key: value} / output: problems and obstacles of texts that nginx would have to understand
+# input: {key: value} / output: {problems} of texts that nginx would have to understand, or that ask for too much
 def of_texts:
-  (("block-user-agents", "block-referers") as $key | .[$key] | values | patterns.wrong[]
-   | {obstacles: ["\($key) has \(.)"]}),
-  (.["skip-access-log-urls"] | values | patterns.wrong[]
-   | {problems: [{reason: "ConfigMapValueRefused", message: "skip-access-log-urls has \(.), which is left out"}]}),
   (log_problem | {problems: [{reason: "ConfigMapValueRefused", message: .}]}),
   (("no-auth-locations", "no-tls-redirect-locations") as $key | select((.[$key] // []) | index("/"))
    | {problems: [{reason: "ConfigMapValueRefused", message: "\($key) has /, which would free everything, and so frees nothing"}]});
 
-# output: {settings, annotations, directives, parts, problems, obstacles}
+# output: {settings, annotations, directives, parts, problems}
 def parts:
   def joined(f): reduce f as $it ({}; . + $it);
   [believed, defaults_of_annotations, of_texts] as $more
@@ -122,6 +117,5 @@ def parts:
       annotations: joined($more[].annotations | values),
       directives: joined(directives),
       parts: joined(of_feature),
-      problems: [$more[].problems[]?],
-      obstacles: [$more[].obstacles[]?]
+      problems: [$more[].problems[]?]
     };
