@@ -2,7 +2,7 @@
 #
 # shellcheck shell=bash disable=SC2034,SC2154 # for those who source this; bin is of settings
 
-source "$bin/lib/configmap/configmap.bash" # add_configmap_to_lists, note_configmap
+source "$bin/lib/annotations/configmap/configmap.bash" # add_configmap_to_lists, note_configmap
 
 declare -A lists=() kinds=() programs=() # of each list, by its name: its path, its kind, what summarises it
 declare -A state=()                      # in this pass: "same" or "new"

@@ -1,4 +1,4 @@
-# The keys of the ConfigMap that CONFIGMAP names (lib/configmap) that are neither a setting, nor a directive, nor the
+# The keys of the ConfigMap that CONFIGMAP names (lib/annotations/configmap) that are neither a setting, nor a directive, nor the
 # default of an annotation: block-cidrs, block-user-agents, block-referers, hide-headers, http-redirect-code,
 # no-tls-redirect-locations, no-auth-locations, upstream-keepalive-*.
 #

@@ -2,8 +2,8 @@
 #
 # input of each function: {key: what its value means} of the keys that are given and right
 # $ENV: settings that are the defaults of keys
-include "configmap/log"; # log_directives, log_problem
-include "configmap/blocks"; # patterns
+include "annotations/configmap/log"; # log_directives, log_problem
+include "annotations/configmap/blocks"; # patterns
 
 # input: a value / output: it as nginx writes it
 def as_argument: if . == true then "on" elif . == false then "off" else tostring end;

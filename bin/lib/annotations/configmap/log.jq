@@ -1,5 +1,5 @@
 # The access log as keys of a ConfigMap want it.
-include "configmap/blocks"; # patterns
+include "annotations/configmap/blocks"; # patterns
 
 # output: the variables that a line of the log may have, and what they are here if it is not the same
 def log_variables:

@@ -26,14 +26,14 @@
 #          parts: {name: what the feature `configmap` gives}
 #          good: {key: value} of those that protect, for the next time
 #          closed: why nothing must be served, or null; problems: [{reason, message}]}
-include "configmap/parts"; # parts, as_argument
-include "configmap/log";
-include "configmap/blocks"; # pattern
+include "annotations/configmap/parts"; # parts, as_argument
+include "annotations/configmap/log";
+include "annotations/configmap/blocks"; # pattern
 include "annotations"; # flag, size, typed, row, understood, trimmed
 include "fetch/items"; # read_item
 include "networks"; # networks
 include "allow"; # quoted
-import "configmap/keys" as $keys;
+import "annotations/configmap/keys" as $keys;
 import "annotations" as $table;
 
 # --- one key

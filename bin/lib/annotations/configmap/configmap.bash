@@ -29,7 +29,7 @@ note_configmap() {
 # (What it says in the live snapshot are the last good values of keys that protect.)
 summarise_configmap() {
   split_items configmap |
-    run_jq -n -R -c -f "$bin/lib/configmap/configmap.jq" --arg name "$CONFIGMAP" --arg before "$(configmap_line)"
+    run_jq -n -R -c -f "$bin/lib/annotations/configmap/configmap.jq" --arg name "$CONFIGMAP" --arg before "$(configmap_line)"
 }
 
 configmap_line() {
