@@ -16,18 +16,27 @@ common_teardown() {
   api /apis/networking.k8s.io/v1/namespaces/e2e/ingresses -X DELETE --max-time 60 >/dev/null
 }
 
-# What one wants to see when a test has failed.
+# What one wants to see when a test has failed. The log comes last, as what is cut is cut at the beginning.
 explain_failure() {
   local pod
   echo '--- pods'
   kubectl get pods -A -o wide || true
   for pod in $(controller_pods); do
+    echo "--- nginx.conf of $pod, from the routes on"
+    kubectl -n bash-ingress exec "$pod" -- sed -n '/--- routes/,$p' /tmp/bash-ingress/live/nginx.conf || true
+    echo "--- processes of $pod (number, parent, state, name, what it waits in), and the loop's files"
+    kubectl -n bash-ingress exec "$pod" -- bash -c "$processes_and_files" || true
+  done
+  for pod in $(controller_pods); do
     echo "--- log of $pod"
     kubectl -n bash-ingress logs "$pod" | grep -v ' access: .*" 200, ' | tail -n 60 || true
   done
-  echo '--- nginx.conf, from the routes on'
-  kubectl -n bash-ingress exec "$pod" -- sed -n '/--- routes/,$p' /tmp/bash-ingress/live/nginx.conf || true
 }
+# shellcheck disable=SC2016 # for the shell in the pod
+processes_and_files='for process in /proc/[0-9]*; do
+    read -r number name state parent _ <"$process/stat" && echo "$number $parent $state $name $(<"$process/wchan")"
+  done 2>/dev/null
+  ls -l --time-style=full-iso /tmp/bash-ingress/{live,run}'
 
 # The pods that stay: one that ends may take a while to. (If nobody can tell, a name that no pod has, so that whoever looks
 # at each pod fails.)

@@ -43,7 +43,7 @@ node_answers() { # ADDRESS
   echo "$output"
   assert_equal 0 "$status"
   assert_contains "$output" 'It works'
-  (($(wc -l <<<"$output") < 25))
+  (($(wc -l <<<"$output") < 30))
 }
 
 @test "the variant hostport, deployed by its release manifest: each node's ports 80 and 443 answer, and the Ingresses show the nodes" {
