@@ -101,6 +101,8 @@ def of_feature:
 
 # input: {key: value} / output: {problems} of texts that nginx would have to understand, or that ask for too much
 def of_texts:
+  (select(.["ignore-invalid-headers"] == false)
+   | {problems: [{reason: "ConfigMapValueRefused", message: "ignore-invalid-headers cannot be false: such headers are dropped"}]}),
   (log_problem | {problems: [{reason: "ConfigMapValueRefused", message: .}]}),
   (("no-auth-locations", "no-tls-redirect-locations") as $key | select((.[$key] // []) | index("/"))
    | {problems: [{reason: "ConfigMapValueRefused", message: "\($key) has /, which would free everything, and so frees nothing"}]});
