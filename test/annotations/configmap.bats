@@ -1,4 +1,5 @@
 # The ConfigMap that CONFIGMAP names: keys of ingress-nginx for all Ingresses, over the wire.
+# shellcheck disable=SC2016,SC2154 # dollar signs of nginx; dir is of the helpers
 load words
 
 setup() {
@@ -10,10 +11,6 @@ setup() {
 keys_are() { # KEY=VALUE...
   without ing/keys
   configmap ing/keys "$@"
-}
-
-conf() {
-  cat "$STATE_DIR/live/nginx.conf"
 }
 
 @test "keys of a ConfigMap are defaults of annotations: an Ingress may say otherwise; a change counts in the next pass" {

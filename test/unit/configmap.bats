@@ -102,7 +102,7 @@ configuration_with() { # DATA
 @test "nginx takes what random keys with random values come to (CONFIGMAP_ROUNDS for more)" {
   mkdir -p "$STATE_DIR"/{live,admin,run,scratch/nginx}
   use_known_keys
-  for round in $(seq "${CONFIGMAP_ROUNDS:-6}"); do
+  for round in $(seq "${CONFIGMAP_ROUNDS:-3}"); do
     data=$(shuf -n 40 --random-source=<(yes "$round") "$BATS_TEST_DIRNAME/tables/configmap.values" |
       jq -R -s -c '[split("\n")[] | select(. != "") | split("|") | {(.[0]): .[1]}] | add')
     configuration_with "$data" >"$dir/nginx.conf"

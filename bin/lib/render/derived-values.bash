@@ -24,7 +24,7 @@ with_directives() {
     name=${words[0]-}
     [[ -v directives[${name:-none}] ]] || name="${words[*]:0:2}"
     if [[ $line == @ROUTES@ ]]; then
-      for name in "${!directives[@]}"; do [[ -v put[$name] ]] || echo "  ${directives[$name]}"; done | sort
+      directives_not_put | sort
     elif ((${#indent} <= 2)) && [[ -v directives[${name:-none}] ]]; then
       [[ -v put[$name] ]] || printf '%s%s\n' "$indent" "${directives[$name]}"
       put[$name]=yes
@@ -55,6 +55,11 @@ take_configured() { # <MODEL
     printf -v value '%b' "$value"
     if [[ $word == setting ]]; then export "$name=$value" waiting=''; else directives[$name]=$value; fi
   done <<<"$said"
+}
+
+directives_not_put() {
+  local name
+  for name in "${!directives[@]}"; do [[ -v put[$name] ]] || printf '  %s\n' "${directives[$name]}"; done
 }
 
 # Sets and exports the values, and sets template_names: all that templates can use, as envsubst takes it.
