@@ -17,12 +17,12 @@ with_fragments() { # <TEMPLATE
 # Puts directives of a ConfigMap in the place of the lines that begin with their names, outside of servers; those that
 # have no such line come before the routes.
 with_directives() {
-  local line indent words name
+  local line indent fields name
   while IFS= read -r line; do
     indent=${line%%[! ]*}
-    read -ra words <<<"$line" || true
-    name=${words[0]-}
-    [[ -v directives[${name:-none}] ]] || name="${words[*]:0:2}"
+    read -ra fields <<<"$line" || true
+    name=${fields[0]-}
+    [[ -v directives[${name:-none}] ]] || name="${fields[*]:0:2}"
     if [[ $line == @ROUTES@ ]]; then
       directives_not_put | sort
     elif ((${#indent} <= 2)) && [[ -v directives[${name:-none}] ]]; then
