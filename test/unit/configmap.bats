@@ -98,6 +98,20 @@ configuration_with() { # DATA
   "$bin/render" <"$fixtures/rules/model.json" | diff "$dir/without" -
 }
 
+@test "while changes of a namespace are held back, a ConfigMap still counts, and its changes go live at once" {
+  # shellcheck source=bin/hold-back
+  source "$bin/hold-back"
+  mkdir -p "$STATE_DIR/live"
+  with_line() { head -n 1 "$fixtures/rules/snapshot" && summary_of "$1" && tail -n +2 "$fixtures/rules/snapshot"; }
+  with_line '{"block-cidrs": "10.0.0.0/8"}' >"$STATE_DIR/live/snapshot"
+  echo '{"demo": {"paid": 1190, "changed": 999, "held": 900}}' >"$dir/accounts"
+  with_line '{"block-cidrs": "10.0.0.0/16"}' | sed '/"slice":"demo/s/"ready":\["/"ready":["127.77.0.9","/' >"$dir/snapshot"
+  hold_back "$dir/accounts" 1000 <"$dir/snapshot" >"$dir/held"
+  refute_contains "$(<"$dir/held")" 127.77.0.9
+  assert_contains "$(sed -n 2p "$dir/held")" '"blocked_networks":["10.0.0.0/16"]'
+  assert_contains "$("$bin/route" <"$dir/held" | jq -c .configured.parts)" '10.0.0.0/16'
+}
+
 # The values are those of the table; wrong ones among them have to be left out.
 @test "nginx takes what random keys with random values come to (CONFIGMAP_ROUNDS for more)" {
   mkdir -p "$STATE_DIR"/{live,admin,run,scratch/nginx}
