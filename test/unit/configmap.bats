@@ -13,7 +13,8 @@ summary_of() { # DATA [BEFORE]
 
 summarise_items() { # [BEFORE] <ITEMS
   # shellcheck source=bin/settings
-  (source "$bin/settings" && jq -n -R -c -L "$bin/lib" -f "$bin/lib/annotations/configmap/configmap.jq" --arg name ing/keys --arg before "${1-}")
+  (source "$bin/settings" && jq -n -R -c -L "$bin/lib" -f "$bin/lib/annotations/configmap/configmap.jq" --arg name ing/keys --arg before "${1-}" \
+    --rawfile add_headers "${ADD_HEADERS:-/dev/null}" --rawfile proxy_set_headers "${PROXY_HEADERS_FILE:-/dev/null}")
 }
 
 # What nginx is to be told with this data beside the fixture rules.
@@ -40,9 +41,9 @@ configuration_with() { # DATA
 @test "values of each type: what they come to, and what is wrong" {
   # shellcheck source=bin/settings
   (source "$bin/settings" && jq -R -r -L "$bin/lib" 'include "annotations/configmap/keys"; include "annotations/configmap/parts";
-    include "annotations/configmap/log"; include "annotations/configmap/blocks"; include "annotations"; include "networks"; include "allow";
+    include "annotations/configmap/headers"; include "annotations/configmap/log"; include "annotations/configmap/blocks"; include "annotations"; include "networks"; include "allow";
     (index("|")) as $first | (rindex("|")) as $last | {key: .[:$first], value: .[$first + 1:$last]}
-    | (({(.key): .value} | summary("ing/keys"; {}; []; [])) as $it
+    | (({(.key): .value} | summary("ing/keys"; {}; []; []; {}; {})) as $it
        | [ ($it | .settings, .annotations, .directives, .parts | to_entries[]
             | "\(.key)=\(if .key == "access_log" then "*" elif .value | type == "string" then .value else .value | tojson end)"),
            (if $it.problems != [] then "wrong" else empty end), (if $it.closed then "closed" else empty end) ] | join(" ")) as $actual
