@@ -8,8 +8,8 @@ setup() {
 teardown() { common_teardown; }
 
 # Starts a controller whose loop hears no ring: all that it sees, it sees in a pass of its own.
-start_silent() { # [NAME=VALUE...]
-  start_controller DOORBELL=off "$@"
+start_silent() {
+  start_controller DOORBELL=off
   be_the_proxy
   wait_for 15 is_quiet
   loop=$(pgrep -P "$controller" -f bin/loop)
