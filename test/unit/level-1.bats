@@ -57,7 +57,7 @@ wait_for_all() {
 }
 within_cidrs() { "$@"; }
 only_new_items() { "${@:2}"; }
-summarise_secrets() { : >"$folder/last/secrets.summary"; }
+summarise_what_is_beside() { : >"$folder/last/secrets.summary"; }
 names=()
 
 # render
@@ -65,7 +65,7 @@ template_names='${ADMIN_PORT} ${STATE_DIR}'
 with_fragments() {
   sed -e 's|^@processes.conf.template@|pid ${STATE_DIR}/run/nginx.pid; error_log stderr;|' \
     -e 's|^@space.conf.template@|  client_body_temp_path ${STATE_DIR}/a; proxy_temp_path ${STATE_DIR}/b; fastcgi_temp_path ${STATE_DIR}/c; uwsgi_temp_path ${STATE_DIR}/d; scgi_temp_path ${STATE_DIR}/e;|' \
-    -e 's|^@answers.conf.template@|  map "" $nginx_says { default ""; }|' -e '/^@.*template@$\|^@MODULES@$\|^@STREAM@$/d'
+    -e 's|^@answers.conf.template@|  map "" $nginx_says { default ""; }|' -e '/^@.*template@$/d'
 }
 
 # apply
