@@ -15,7 +15,7 @@ include "annotations/feature-files";
 include "render/server-blocks"; # merged, on_all_ports, against_redirects
 include "render/location-blocks"; # redirected, by_protocol, for_clients
 include "render/certificate-maps"; # with_certificates
-include "render/streams"; # streams
+include "render/stream-blocks"; # streams
 include "quoting"; # in_quotes, harmless, as_expression, sentence
 
 # input: an upstream / output: its block

@@ -3,7 +3,7 @@
 include "route/tls"; # known_secrets, redirected_with_tls, certificates, default_certificate
 include "route/limits"; # within_namespace_limits
 include "route/shut"; # only_of, served
-include "route/streams"; # with_streams
+include "route/tcp-udp"; # with_streams
 include "route/endpoints";
 include "route/unserved"; # with_bare_redirected, unserved_problems
 include "route/ownership"; # with_owners, namespace
