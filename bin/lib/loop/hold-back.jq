@@ -19,7 +19,8 @@ def most_told: 10; # Ingresses of a namespace that are told
 def namespace: .slice // .service // .of // .certificate // .problem.namespace | values | split("/")[0] | split(" ")[-1];
 
 # input:  a line
-# output: what an Ingress uses, or a ConfigMap with TCP or UDP services: "namespace/name" of each Service that it names; and "namespace/" for all of a
+# output: what an Ingress uses, or a ConfigMap of TCP or UDP services: "namespace/name" of each Service that it names;
+#         and "namespace/" for all of a
 #         namespace, if annotations may name one of them: by its name, its address or that of a pod
 # $ENV:   SHARED_NAMESPACES
 def used:
