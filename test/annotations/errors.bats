@@ -105,22 +105,47 @@ is_logged() { # HOST TEXT
   assert_equal '"POST 500000"' "$(pod_gets '"\"\(.method) \(.body | length)\""' five.example / --data-binary "@$dir/body")"
   assert_equal '*' "$(header Access-Control-Allow-Origin five.example /)"
   assert_equal '502 503' "$(pod_gets '.header["X-Code"][0]' one.example /drop) $(pod_gets '.header["X-Code"][0]' five.example /)" # nginx's own
-  assert_contains "$(problems)" 'AnnotationRefused: e2e/without: custom-http-errors without default-backend'
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/without: custom-http-errors has no effect, and the pods'"'"' own answers stay: there is no default-backend'
   assert_contains "$(problems)" 'AnnotationRefused: e2e/wrong: the annotation custom-http-errors is "404,600"'
 }
 
-@test "custom-http-errors without default-backend: nginx answers 404, other errors and a 401 stay as they are" {
+@test "custom-http-errors without any default backend: all answers stay as they are" {
   secret users Opaque 'auth=alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g='
   ingress some one.example / red custom-http-errors=404,500,401
-  ingress kept two.example / red custom-http-errors=404,500 disable-proxy-intercept-errors=true
   ingress login three.example / red custom-http-errors=401,403 auth-type=basic auth-secret=users
   ingress sign-in four.example / red custom-http-errors=500 auth-url=http://auth.e2e.svc/signed-in auth-signin=/login
   serve
-  assert_equal 'There is nothing at this path. 404' "$(ask one.example '/?status=500' -w ' %{http_code}' | xargs)"
-  assert_equal '404 404 401 503 200' "$(for code in 404 500 401 503 200; do status one.example "/?status=$code"; done | xargs)"
-  assert_equal '"/?status=503" "/?status=401"' "$(for code in 503 401; do ask one.example "/?status=$code" | jq .uri; done | xargs -d '\n')"
-  assert_equal '500 401 302' "$(status two.example '/?status=500') $(status three.example /) $(status four.example /)"
-  assert_equal '404 401' "$(for code in 500 401; do status four.example "/?status=$code" -b user=alice; done | xargs)" # the pod's own
+  assert_equal '"/?status=500" "/?status=401"' "$(for code in 500 401; do ask one.example "/?status=$code" | jq .uri; done | xargs -d '\n')"
+  assert_equal '404 500 401 503 200' "$(for code in 404 500 401 503 200; do status one.example "/?status=$code"; done | xargs)"
+  assert_equal '401 302' "$(status three.example /) $(status four.example /)"
+  assert_equal 'Service e2e/red closed the connection before nginx had an answer: Ingress e2e/some.' "$(ask one.example /drop)"
+}
+
+@test "with DEFAULT_BACKEND, custom-http-errors needs no default-backend; other errors, and who has a default-backend, stay" {
+  [[ ${TIER-unit} == unit ]] || skip 'the controller there has none'
+  secret users Opaque 'auth=alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g='
+  ingress custom one.example / red custom-http-errors=404,502,503
+  ingress own two.example / red custom-http-errors=404 default-backend=blue
+  ingress plain three.example / red
+  ingress gone four.example / no-such-service custom-http-errors=404,503
+  ingress missing five.example / no-such-service custom-http-errors=404
+  ingress login six.example / red custom-http-errors=404,401 auth-type=basic auth-secret=users
+  ingress hidden seven.example / no-such-service custom-http-errors=404,503 auth-type=basic auth-secret=users
+  ingress path eight.example /path red
+  DEFAULT_BACKEND=other/red:80 serve
+  assert_equal 'other/red other/red blue 404 other/red 503 503' "$(for at in 'one /?status=404' 'one /drop' 'two /?status=404' 'three /?status=404' 'four /' 'five /' 'seven /'; do
+    who_answers "${at%% *}.example" "${at#* }"
+  done | sed 's/^red$/404/' | xargs)"
+  assert_equal '/?status=404 404 /x?status=404 e2e custom red 80 text/x some-id' "$(pod_gets "$told" one.example '/x?status=404' -H 'X-Request-Id: some-id' -H 'Accept: text/x')"
+  assert_equal '/?a 503 /x?a e2e gone no-such-service 80 */* r' "$(pod_gets "$told" four.example '/x?a' -H 'X-Request-Id: r')"
+  assert_equal '404 200 401' "$(status one.example '/?status=404') $(status one.example /drop) $(pod_gets '.header["X-Code"][0]' six.example / -u bob:no)"
+  # whom nobody has is asked plainly
+  assert_equal '/x?y 1 null n i s p f r' "$(pod_gets "$told" nobody.example '/x?y' "${own[@]}")"
+  assert_equal '"/p?status=404" 404' "$(pod_gets '.uri | tojson' eight.example '/p?status=404') $(status eight.example '/p?status=404')"
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/hidden: DEFAULT_BACKEND does not answer for a Service that cannot be found, because the path needs a login'
+  DEFAULT_BACKEND=other/nowhere:80 serve
+  assert_equal '404 404' "$(status one.example '/?status=404') $(status nobody.example /)"
+  assert_contains "$(problems)" 'AnnotationRefused: e2e/custom: DEFAULT_BACKEND: Service other/nowhere does not exist'
 }
 
 @test "with nginx's own 500, of which nobody knows how much of the body was read, the default backend gets none of it" {

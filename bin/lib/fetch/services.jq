@@ -3,12 +3,12 @@
 # input:  the items of a ServiceList, one on each line (jq -n -R)
 # output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT, "53/UDP": PORT}, names: {"web": PORT}},
 #         addresses: [clusterIPs, for annotations with a URL and service-upstream], family: the first of its ipFamilies}
-#         with PORT {port: number, name}, and protocol if that is not TCP;
+#         with PORT {port: number, name}, and appProtocol if it has one, or protocol if that is not TCP;
 #         or {service, external: true} for an ExternalName
 include "fetch/items"; # key, is_tcp, each_item
 
 # input: a ServicePort / output: what counts of it
-def port: {port, name: (.name // "")} + if is_tcp then {} else {protocol} end;
+def port: {port, name: (.name // "")} + if is_tcp then {appProtocol} | with_entries(select(.value)) else {protocol} end;
 
 # input: [PORT] / output: {numbers, names}
 #

@@ -26,12 +26,14 @@ def pass_on:
 def by_protocol:
   if .upstream and (.protocol or .target or .rewrite) then .pass = (.refuses // "") + (.rewrite // "") + pass_on else . end;
 
-# input: a location / output: the same with a message that is fit for clients
+# input:  a location
+# output: the same with a message that is fit for clients; the default backend, which is of no Ingress, has a name
 #
 # Why a path is closed is for its owner, in the Ingress's Events and the log: an annotation may hold what not everybody
 # should read, such as a password.
 def for_clients:
-  if .reason == "ProtectionNotAvailable" then
+  if .of == null and .upstream then .directives = "set $ingress \"(DEFAULT_BACKEND)\"; "
+  elif .reason == "ProtectionNotAvailable" then
     (if .status == 500 then "500 Internal Server Error" else "503 Service Temporarily Unavailable" end) as $status
     | .message = "\($status): \(.message | split(": ")[0]) (its Events say why)"
   else .

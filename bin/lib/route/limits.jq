@@ -33,6 +33,13 @@ def more_for_each_path:
   ([.options.set | keys[] | $table::table[0][.].paths // 0] | add // 0)
   + (if .options.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS") then 1 else 0 end);
 
+# input:  [summary of an Ingress]
+# output: the same; .tls_paths is how many of its paths are of Services whose appProtocol is one with TLS
+def with_tls_paths($app_protocols):
+  if $app_protocols == {} then .
+  else map(.tls_paths = ([.claims[] | select(.service) | $app_protocols[.service] // empty | select(IN(.[]; "HTTPS"))] | length))
+  end;
+
 # input:  summary of an Ingress
 # output: how many characters of nginx.conf its paths come to, at most: each has two locations, and may be in each four
 #         times. STATE_DIR has to hold several of such files.
@@ -66,7 +73,7 @@ def size:
       wildcards: ([$hosts[] | select(startswith("*"))] | length),
       paths: (total(.[].claims | length) - ($hosts | length)
         + total($annotated[] | more_locations * number_of_hosts + more_for_each_path * ([.claims[] | select(.service)] | length))
-        + total($dates[])),
+        + total(.[].tls_paths // empty) + total($dates[])),
       characters: total(.[] | characters),
       networks: (total($lists[]) + total($annotated[].options.set | to_entries[] | select(.key | is_network_list | not).value | arrays | length)),
       tls_hosts: total(.[] | select(.tls != [])
@@ -100,8 +107,8 @@ def beyond_limits($limits):
 
 # input: [summary of an Ingress, the oldest first] / output: those with which no namespace exceeds a limit; and
 # problems, of which one for each namespace has what protected_beyond says of the others (shut.jq)
-def within_namespace_limits($limits):
-  [group_by(.of | namespace)[] | select(size | exceeded($limits)) | [beyond_limits($limits)]
+def within_namespace_limits($limits; $app_protocols):
+  [with_tls_paths($app_protocols) | group_by(.of | namespace)[] | select(size | exceeded($limits)) | [beyond_limits($limits)]
    | .[0] += (map(.ingress) | protected_beyond) | .[] | del(.ingress)] as $problems
   | if $problems == [] then .[]
     else

@@ -37,6 +37,17 @@ def numbered_sets:
   | {$options,
      numbered: map(if .options.set then .set = .options.set | .options.options = $numbers[.set | tojson] | del(.options.set) else . end)};
 
+# output: {"namespace/name of a Service": {"port": protocol}} of ports whose appProtocol says what their pods speak
+#         (KEP-3726)
+#
+# WebSockets need no word: nginx passes them on wherever it speaks HTTP. And HTTP/2 without TLS is what gRPC is.
+def app_protocols:
+  {"https": "HTTPS", "kubernetes.io/wss": "HTTPS", "kubernetes.io/h2c": "GRPC"} as $protocols
+  | [ .services[] | .service as $service
+      | .ports.numbers[]? | select(.appProtocol) | $protocols[.appProtocol] as $protocol | select($protocol)
+      | {($service): {"\(.port)": $protocol}} ]
+  | reduce .[] as $one ({}; . * $one);
+
 # output: the state with
 #   settings, limits, secrets: what they say; shared: [namespace whose Services and Secrets any annotation may name]
 #   ours: [all Ingresses of ours, the oldest first], as their summaries are
@@ -46,6 +57,7 @@ def numbered_sets:
 #   served: those of them that are not quarantined, as their summaries are
 #   shut: [claim of one beyond a limit] (shut.jq)
 #   options, features: the sets of annotations, and what they need
+#   app_protocols: what pods speak (below)
 # and problems.
 # args: $rejected: what `quarantine` prints: {"Ingress namespace/name": {summary, message, without_hosts}}
 def counted($rejected):
@@ -57,11 +69,13 @@ def counted($rejected):
   | .limits = (.settings.LIMITS | limits)
   | .limits as $limits
   | .shared = (.settings.SHARED_NAMESPACES | split(","))
+  | .app_protocols = app_protocols
+  | .app_protocols as $app_protocols
   | .secrets = (.lines | known_secrets)
   | (.ours | map(select($rejected[.of] and $rejected[.of].summary == tojson))) as $rejected_ones
   | .quarantined = ($rejected_ones | map({(.of): ($rejected[.of] | {without_hosts})}) | add // {})
   | .quarantined as $quarantined
-  | [.ours | within_namespace_limits($limits)] as $limited
+  | [.ours | within_namespace_limits($limits; $app_protocols)] as $limited
   | ($limited | map(select(.problem | not))) as $within_limits
   | .served = ($within_limits | map(select($quarantined[.of] | not)))
   | .shut = [$limited[].shut[]?]
@@ -80,19 +94,51 @@ def counted($rejected):
 # input: an answered claim / output: the same; pods that do not speak HTTP have an upstream of their own
 def with_protocol: if .upstream and .protocol then .upstream += "." + (.protocol | ascii_downcase) else . end;
 
+# input: an answered claim / output: the same, with the protocol of its Service's port, unless backend-protocol says one
+def with_app_protocol($app_protocols; $options):
+  $app_protocols[.service // ""]["\(.port)"] as $protocol
+  | if $protocol and .upstream and ($options[(.options // 0) - 1]["backend-protocol"] // null) == null then
+      .protocol = $protocol
+    else .
+    end;
+
+# --- the default backend (DEFAULT_BACKEND), which answers whatever no rule is for
+
+# input: the state / output: it, answered; {reason, message} if it has no pod; null if there is none
+def default_backend(answer):
+  .slices as $slices
+  | .settings.DEFAULT_BACKEND // "" | if . == "" then null
+    else
+      capture("\\A(?<service>[^:]+):(?<port>.+)\\z") | .port |= (if test("\\A[0-9]+\\z") then tonumber else . end) | answer
+      | if .upstream and (has_pods($slices) | not) then {reason: "NoReadyEndpoints", message: without_pod($slices)} else . end
+    end;
+
+# input:  [claim that counts, of one host]
+# output: the same; what no path of the host is for goes to the default backend
+#
+# Where another one answers, or an error, that counts: a host that must stay shut has one.
+def with_default_backend($backend):
+  if $backend.upstream == null or any(.[]; .pathType == "Default" and (.upstream or .status)) then .
+  else . + [{of: null, host: .[0].host, path: "/", pathType: "Default"} + $backend]
+  end;
+
 # input:  the state
 # output: the same, with the claims as annotations change them, and those of Ingresses beyond a limit, which are shut;
-#         .canaries are those of which a canary gets a part
+#         .canaries are those of which a canary gets a part; and with .default_backend
 # args:   answer: {service, port} => the same, answered (route.jq)
 def as_annotations_say(answer):
-  . as $state
-  | (.claims | map(with_protocol)
+  .default_backend = default_backend(answer)
+  | . as $state
+  | (.claims
+     | if $state.app_protocols == {} then . else map(with_app_protocol($state.app_protocols; $state.options)) end
+     | map(with_protocol)
      | redirected_with_tls($state.ours; $state.limits)
      | feature_claims($state; answer | with_protocol)
      | map(.shut // .)) as $claims
   | .canaries = [$claims[] | select(.canary and (.alias | not))]
   | .claims = ($claims | map(select(.problem | not))) + .shut
-  | .problems += [$claims[].problem | values];
+  | .problems += [($claims[].problem | values),
+      (.default_backend | select(.reason) | {of: null, reason, message: "DEFAULT_BACKEND: \(.message)"})];
 
 # --- by_owner: only what is let in to a host (ownership.jq), and nothing that must stay shut (shut.jq)
 
@@ -100,7 +146,8 @@ def as_annotations_say(answer):
 def by_owner:
   . as $state
   | .owned = (.claims | with_owners($state.ours; $state.settings.HOST_OWNERSHIP))
-  | .claims = [.owned | served($state.quarantined; $state.limits; $state.options)[] | with_bare_redirected[]]
+  | .claims = [ .owned | served($state.quarantined; $state.limits; $state.options)[]
+      | with_bare_redirected | with_default_backend($state.default_backend) | .[] ]
   | .problems += [.owned[].problems[]?.problem];
 
 # input: why a claim does not count / output: the same, with what it was to protect

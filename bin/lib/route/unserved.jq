@@ -26,7 +26,7 @@ def with_bare_redirected:
 #
 # Those with other problems know already.
 def hosts_of_nobody:
-  ([.hosts[] | select(length == 1 and .[0].of == null) | {(.[0].host): true}] | add // {}) as $is_nobodys
+  ([.hosts[] | select(length == 1 and .[0].of == null and (.[0].upstream | not)) | {(.[0].host): true}] | add // {}) as $is_nobodys
   | ([.problems[].of // empty | {(.): true}] | add // {}) as $is_troubled
   | .claims[]
   | select(.of and .pathType == "Default" and $is_nobodys[.host] and (.alias or $is_troubled[.of] | not))

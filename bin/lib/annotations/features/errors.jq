@@ -2,8 +2,8 @@
 #
 # default-backend answers for a Service that does not exist or has no ready endpoint; with custom-http-errors, also in
 # the place of errors of these codes, the pod's or nginx's own. It is told by headers what happened, and its status
-# counts. Without default-backend, what answers is nginx with a 404, as the default backend of ingress-nginx would; but
-# a 401 stays, or nobody could log in.
+# counts. Without default-backend, DEFAULT_BACKEND answers for these codes, but for nothing else: so it answers for a
+# Service without pods only if 503 is among them. Without either, the pods' own answers stay.
 #
 # An error_page of a location replaces all of the http block (templates/answers.conf.template). Where nginx intercepts
 # errors, it does so for each code with an error_page, and the pods' other errors are to stay theirs: so of those only
@@ -39,24 +39,25 @@ def claims($context; answer):
   | map(
     default_service($context) as $service
     | annotations($context.options)["custom-http-errors"] as $codes
-    | if $service then
-        # {service, upstream, port}, or {reason, message}
-        ({$service, port: ($ports[$service] // 0)} | answer) as $backend
-        | if $backend.upstream then
-            if .upstream == null and .status and (annotations($context.options) | any(keys[]; startswith("auth-"))) then
-              ., annotation_refused(
-                "default-backend does not answer for a Service that cannot be found, because the path needs a login")
-            else
-              .also += [$backend]
-              | .fallback = {
-                  upstream: $backend.upstream, options, service: (.service // ""), port
-                }
-            end
-          else ., annotation_refused("default-backend: \($backend.message)")
-          end
+    # {service, upstream, port}, or {reason, message}
+    | (if $service then {$service, port: ($ports[$service] // 0)} | answer
+       elif $codes then $context.default_backend
+       else null
+       end) as $backend
+    | (if $service then "default-backend" else "DEFAULT_BACKEND" end) as $whose
+    | if $backend.upstream then
+        if .upstream == null and .status and (annotations($context.options) | any(keys[]; startswith("auth-"))) then
+          ., annotation_refused(
+            "\($whose) does not answer for a Service that cannot be found, because the path needs a login")
+        else
+          .also += [$backend]
+          | .fallback = {upstream: $backend.upstream, options, service: (.service // ""), port}
+          | when($service == null; .fallback.for_errors = true)
+        end
+      elif $backend then ., annotation_refused("\($whose): \($backend.message)")
       elif $codes then
         ., annotation_refused(
-          "custom-http-errors without default-backend: there is none for all Ingresses here, so nginx answers 404 in its place")
+          "custom-http-errors has no effect, and the pods' own answers stay: there is no default-backend, nor a DEFAULT_BACKEND of the controller")
       else .
       end);
 
@@ -100,6 +101,7 @@ def with_fallback($ready):
     | .upstream = $fallback.upstream
     | .options = $fallback.options
     | .falls_back = true
+    | when($fallback.for_errors; .rewrite = "rewrite ^ / break; ") # as for any error
   else .
   end;
 
@@ -142,11 +144,11 @@ def error_maps:
      "  proxy_set_header X-\(.[0]) $told_\(.[1]);");
 
 # input:  {annotation: value}
-# output: what its locations need of its codes: before_pods, whether there is one of these; all and without_401, texts
-#         with those. (Thousands of locations may have the same annotations, and 198 codes: so this is done once.)
+# output: what its locations need of its codes: before_pods, whether there is one of these; unavailable, whether 503 is;
+#         all, a text with them. (Thousands of locations may have the same annotations, and 198 codes: so this is done
+#         once.)
 def error_codes:
-  def text: map(tostring) | join(" ");
-  codes | {before_pods: any(.[]; IN(before_pods)), all: text, without_401: (. - [401] | text)};
+  codes | {before_pods: any(.[]; IN(before_pods)), unavailable: any(.[]; . == 503), all: (map(tostring) | join(" "))};
 
 # input: what error_codes says, or null / output: whether there are any
 def are_some: (.all // "") != "";
@@ -157,7 +159,10 @@ def model:
   | .options |= map(if .["custom-http-errors"] then .other_errors = other_errors | .error_codes = error_codes else . end)
   | .options as $options
   | .servers |= map(
-      .locations |= map(if .fallback then with_fallback($ready) else . end)
+      .locations |= map(
+        when(.fallback.for_errors and (.reason | is_without_pods) and (.fallback | annotations($options).error_codes.unavailable | not);
+          del(.fallback))
+        | if .fallback then with_fallback($ready) else . end)
       | .error_lines = [
           [ .locations[] | select(.upstream and .fallback)
             | {backend: .fallback.upstream, codes: annotations($options).error_codes} | select(.codes | are_some) ]
@@ -187,9 +192,5 @@ def location:
          | "recursive_error_pages on; ", $intercept, $sign_in,
            "error_page \($codes.all) @errors$failure.\($backend); ",
            $set.other_errors)
-    elif ($codes.without_401 // "") == "" or $intercept == "" or ($set | has("default-backend")) then empty
-    else
-      $intercept, $sign_in,
-      "error_page \($codes.without_401) =404 /nginx-says/$upstream_name; ",
-      $set.other_errors
+    else empty
     end;
