@@ -73,7 +73,7 @@ use_folder() { # [FOLDER]
     trap 'rm -rf "$folder"' EXIT
   fi
   [[ -d $folder/error ]] || mkdir -p "$folder"/{new,last,error}
-  summaries=("${in_order[@]/%/.summary}" secrets.summary)
+  summaries=("${in_order[@]/%/.summary}" {secrets,outside}.summary)
   summaries=("${summaries[@]/#/$folder/last/}")
   define_arguments
 }
