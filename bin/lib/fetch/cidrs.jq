@@ -4,8 +4,7 @@
 # args:   $cidrs: ENDPOINT_CIDRS
 # output: the same without other addresses; those that had some say so in .refused. The controllers' own stay, since
 #         route must know them to leave them out everywhere (reachable.jq)
-include "fetch/addresses"; # as_networks, is_in
-include "networks";
+include "networks"; # as_networks, is_in
 include "route/reachable";
 include "allow";
 

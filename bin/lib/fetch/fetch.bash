@@ -6,7 +6,7 @@ source "$bin/lib/fetch/lists.bash"       # use_folder, keep, note_classes, withi
 source "$bin/lib/fetch/transport.bash"   # in_time, ask_for_all, take_short_list, beside, wait_for_all: all at once
 source "$bin/lib/fetch/known-items.bash" # only_new_items: of a long list, only what is new is summarised
 source "$bin/lib/secrets/secrets.bash"   # summarise_secrets: what `certificates` knows
-source "$bin/lib/external/outside.bash"  # summarise_outside: where ExternalName Services lead
+source "$bin/lib/fetch/outside.bash"     # summarise_outside: where ExternalName Services lead
 
 # What objects name that is in none of the lists.
 summarise_named() {

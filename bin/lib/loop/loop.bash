@@ -10,8 +10,10 @@ source "$bin/render"
 source "$bin/apply"
 source "$bin/lib/annotations/features.bash" # choose_features
 source "$bin/lib/loop/hold-back.bash"       # let_additions_wait, hold_back_the_restless, keep_accounts, read_accounts, count_reload
+source "$bin/lib/loop/durations.bash"       # note_durations
 source "$bin/lib/loop/metrics.bash"         # write_metrics
 source "$bin/lib/loop/prepared.bash"        # prepare_steps, make_room_for_prepared
+source "$bin/lib/changes/record.bash"       # record_change
 
 export features_in_use=$next/features # where choose_features puts them
 # pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
@@ -34,6 +36,8 @@ after_pass() {
     try go_live_without_rejected
   fi
   if [[ $status == 0 ]]; then tell_success; else tell_failure; fi
+  note_durations
+  [[ $status != 0 ]] || record_change
   stay_in_step
   prune_keys
   write_metrics
@@ -48,7 +52,11 @@ step() ( # NAME [ARGUMENT...]
   echo "$program" >"$next/step"
   ulimit -S -t "$step_cpu_seconds"
   [[ -z ${TRACE-} ]] || printf '%s:\n' "$program" >&"$trace_to"
+  began=${EPOCHREALTIME/./}
   cmd "$@"
+  status=$? # where `set -e` does not count, as in `if step ...`
+  took "$program" "$began"
+  exit "$status"
 )
 
 # --- the start

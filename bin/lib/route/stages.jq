@@ -35,7 +35,7 @@ def numbered_sets:
   | {$options,
      numbered: map(if .options.set then .set = .options.set | .options.options = $numbers[.set | tojson] | del(.options.set) else . end)};
 
-# --- names outside of the cluster (ExternalName), which external/outside.jq has looked at
+# --- names outside of the cluster (ExternalName), which fetch/outside.jq has looked at
 
 # input:  {outside, name, addresses} (outside.jq); $listed: spec.ports of the Service; $asked: the numbers of ports that
 #         claims ask for

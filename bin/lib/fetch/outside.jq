@@ -12,8 +12,7 @@
 #         $answers: what `resolve` prints
 # output: NAME NAME ...: those that are to be resolved, in one line; then a line for each of these Services:
 #         {outside: "namespace/name", name, addresses: [address]}; or {outside, why}, the end of a sentence
-include "fetch/addresses"; # as_networks, is_in, numbers
-include "networks"; # masked
+include "networks"; # as_networks, is_in, address_numbers, masked
 include "allow";
 
 # How many names of one namespace are resolved.
@@ -27,7 +26,7 @@ def special:
 
 # input: an address / output: the network of so many bits that it is in, as a key
 def near($bits_of_ipv4; $bits_of_ipv6):
-  numbers
+  address_numbers
   | if length == 4 then masked($bits_of_ipv4; 8) else masked($bits_of_ipv6; 16) end
   | map(tostring) | join(".");
 
