@@ -40,7 +40,7 @@ no_rule_for_any_host='.ingresses.items |= map(select(.metadata.name != "anyhost"
     demo/apple:81        ServicePortNotFound: null: DEFAULT_BACKEND: Service demo/apple has no port 81
     demo/apple:web       ServicePortNotFound: null: DEFAULT_BACKEND: Service demo/apple has no port web
     demo/empty:80        NoReadyEndpoints: null: DEFAULT_BACKEND: Service demo/empty has no ready endpoint for port 80
-    demo/external:80     ExternalNameNotServed: null: DEFAULT_BACKEND: Service demo/external is an ExternalName, which is not served: it could point anywhere
+    demo/external:80     ExternalNameNotServed: null: DEFAULT_BACKEND: Service demo/external is an ExternalName: it could point anywhere, so EXTERNAL_NAMES has to allow it
 ROWS
   )
 }
