@@ -138,7 +138,7 @@ CONF
 # Prints what outside.jq makes of ANSWERS ("NAME ADDRESS ..." lines), with a Service demo/NAME for each NAME.
 judge() { # ANSWERS [JQ_OPTION...]
   awk '{ name = $1; gsub(/[.]/, "-", name); printf "{\"service\":\"demo/%s\",\"external\":\"%s\",\"listed\":null}\n", name, $1 }' <<<"$1" >"$dir/external"
-  jq -n -r -L "$bin/lib" -f "$bin/lib/fetch/outside.jq" --arg names "${EXTERNAL_NAMES-*.example.com}" --arg cidrs "${EXTERNAL_CIDRS-}" --arg pods "${ENDPOINT_CIDRS-}" \
+  jq -n -r -L "$bin/lib" -f "$bin/lib/fetch/outside/outside.jq" --arg names "${EXTERNAL_NAMES-*.example.com}" --arg cidrs "${EXTERNAL_CIDRS-}" --arg pods "${ENDPOINT_CIDRS-}" \
     --arg own '5.6.7.8 2600:7::8' --slurpfile services "$dir/external" --rawfile answers <(printf '%s\n' "$1") "$dir/others" >"$dir/judged"
 }
 

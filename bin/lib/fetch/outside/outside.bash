@@ -37,7 +37,7 @@ list_outside() {
 }
 
 print_outside() { # SUMMARY...
-  run_jq -n -r -f "$bin/lib/fetch/outside.jq" --arg names "$EXTERNAL_NAMES" --arg cidrs "$EXTERNAL_CIDRS" \
+  run_jq -n -r -f "$bin/lib/fetch/outside/outside.jq" --arg names "$EXTERNAL_NAMES" --arg cidrs "$EXTERNAL_CIDRS" \
     --arg pods "$ENDPOINT_CIDRS" --arg own "$(own_addresses)" --rawfile answers "$folder/answers" \
     --slurpfile services <(grep '"external":' "$folder/last/services.summary") "$@"
 }
