@@ -174,6 +174,18 @@ asked() { # 'URL|HEADER|ADDRESS' STATUS TEXT...
   assert_contains "$output" "there is no $STATE_DIR/live/snapshot"
 }
 
+@test "of what is live, the lines of nginx.conf are told, and of a file the field" {
+  mkdir -p "$STATE_DIR/live"
+  cp "$(shop)" "$STATE_DIR/live/snapshot"
+  "$bin/route" <"$STATE_DIR/live/snapshot" >"$STATE_DIR/live/model.json"
+  "$bin/render" <"$STATE_DIR/live/model.json" >"$STATE_DIR/live/nginx.conf"
+  run "$bin/explain" http://shop.example/carts/new/x
+  assert_equal 0 "$status"
+  [[ $output =~ "nginx.conf, line "([0-9]+)" and "([0-9]+) ]]
+  assert_contains "$(sed -n "${BASH_REMATCH[2]}p" "$STATE_DIR/live/nginx.conf")" 'location "/carts/new/" { set $ingress "shop/shop";'
+  assert_explained 0 'the field .spec.rules[0].http.paths[2]' -- -f "$BATS_TEST_DIRNAME/tables/explain.yaml" http://shop.example/carts/new/x
+}
+
 @test "--all is a table of every host and path, with the problems" {
   explain --all
   assert_equal 0 "$status"
