@@ -72,7 +72,7 @@ explain() { # ARGUMENT...
 
 # Fails unless explain ends with STATUS and its text has TEXT.
 assert_explained() { # STATUS TEXT -- ARGUMENT...
-  explain "${4}"
+  explain "${@:4}"
   assert_equal "$1" "$status"
   assert_contains "$output" "$2"
 }
@@ -93,7 +93,7 @@ asked() { # 'URL|HEADER|ADDRESS' STATUS TEXT...
   awk -F '\t' -v line="$1" '$1 == line { print $2; exit }' "$all" >"$dir/one"
   output=$(jq -r -L "$bin/lib" -f "$bin/lib/explain/text.jq" "$dir/one")
   assert_equal "$2" "$(jq .exit "$dir/one")"
-  for text in "${3}"; do assert_contains "$output" "$text"; done
+  for text in "${@:3}"; do assert_contains "$output" "$text"; done
 }
 
 @test "a pod answers: which rule decides, which it beats, who lost the host and the path, and what the pod gets" {
