@@ -181,7 +181,7 @@ asked() { # 'URL|HEADER|ADDRESS' STATUS TEXT...
   "$bin/render" <"$STATE_DIR/live/model.json" >"$STATE_DIR/live/nginx.conf"
   run "$bin/explain" http://shop.example/carts/new/x
   assert_equal 0 "$status"
-  [[ $output =~ "nginx.conf, line "([0-9]+)" and "([0-9]+) ]]
+  [[ $output =~ "nginx.conf, line "([0-9]+)" and line "([0-9]+) ]]
   assert_contains "$(sed -n "${BASH_REMATCH[2]}p" "$STATE_DIR/live/nginx.conf")" 'location "/carts/new/" { set $ingress "shop/shop";'
   assert_explained 0 'the field .spec.rules[0].http.paths[2]' -- -f "$BATS_TEST_DIRNAME/tables/explain.yaml" http://shop.example/carts/new/x
 }
