@@ -96,6 +96,12 @@ by_hand() { # TOOL...
   write_features "$(<"$bin/lib/annotations/features.json")"
 }
 
+# For the loop, which sets durations to a file: notes how long something took, in microseconds. (The clock may jump.)
+took() { # NAME BEGAN
+  local microseconds=$((${EPOCHREALTIME/./} - $2))
+  [[ -z ${durations-} ]] || echo "$1 $((microseconds > 0 ? microseconds : 0))" >>"$durations" || true # the disk is full
+}
+
 # jq, with the programs of lib. In the loop, features_in_use is a folder with the features that some Ingress uses, where
 # jq looks first; and a jq that has read its programs may wait already (lib/loop/prepared.bash).
 run_jq() { # JQ_ARGUMENT...

@@ -225,5 +225,5 @@ assert_each() { # EXPECTED FILE CURL_FORMAT http|https PATH [CURL_OPTION...]
       "$bin/route" >"$dir/model.json"
     "$bin/render" <"$dir/model.json" | "$bin/apply" "$dir/model.json" >/dev/null 2>"$dir/log"
   done
-  assert_equal 'new configuration: added Ingress demo/new' "$(sed 's/^.* apply: //' "$dir/log")"
+  assert_equal 'new configuration: added Ingress demo/new (change 2)' "$(sed 's/^.* apply: //' "$dir/log")"
 }

@@ -10,7 +10,7 @@ teardown() { common_teardown; }
   wait_for 15 served fruit.example /apple apple-
   cluster_is rules '(.ingresses.items[0].spec.rules[0].host = "new.example") | (.ingresses.items[0].metadata.resourceVersion = "200")'
   wait_for 15 served new.example /apple apple-
-  wait_for 15 logged 'apply: new configuration: changed .*Ingress demo/fruit$'
+  wait_for 15 logged 'apply: new configuration: changed .*Ingress demo/fruit [(]change [0-9]+[)]$'
   logged '^\+    server_name "new.example";'
 }
 
@@ -86,7 +86,7 @@ reads_and_bytes() {
   assert_equal 1 "$(wc -l <"$dir/started")" # the digest of the Ingresses, and nothing after it
   run ! logged 'apply: new configuration: changed'
   cluster_is rules '.ingresses.items[0].spec.rules[0].host = "new.example"'
-  wait_for 15 logged 'apply: new configuration: changed .*Ingress demo/fruit$'
+  wait_for 15 logged 'apply: new configuration: changed .*Ingress demo/fruit [(]change [0-9]+[)]$'
 }
 
 failed_since() { # POLLS

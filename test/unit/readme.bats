@@ -81,7 +81,7 @@ route_one_path() {
 }
 
 @test "bin/README.md names every metric" {
-  sed -nE 's/^ *metric (counter|gauge) ([a-z_]+) .*/\2/p' bin/lib/loop/*.bash >"$dir/metrics"
+  sed -nE 's/^ *(metric|head_of) (counter|gauge|histogram) ([a-z_]+) .*/\3/p' bin/lib/loop/*.bash >"$dir/metrics"
   (($(wc -l <"$dir/metrics") >= 15))
   while read -r metric; do
     assert_contains "$(<bin/README.md)" "\`$metric"
@@ -112,7 +112,7 @@ route_one_path() {
 }
 
 @test "the links of all pages lead to files, and to headings in them" {
-  for page in {.,.github,bin,templates,manifests,test,test/*}/*.md; do
+  for page in {.,.github,bin,bin/lessons,templates,manifests,test,test/*}/*.md; do
     while read -r link; do
       file=${link%%#*} heading=${link#"$file"}
       file=${file:+$(dirname "$page")/$file}

@@ -3,7 +3,8 @@
 # input:  the old model, then the new one ({} for none)
 # args:   $most: the greatest number of problems to print
 # output: lines `WORD TEXT`:
-#           number NAME VALUE   ingresses that are ours, problems, quarantined ones among the Ingresses
+#           number NAME VALUE   ingresses that are ours, problems, quarantined ones among the Ingresses; and how many
+#                               problems have the reason NAME
 #           changed TEXT        which Ingresses, pods and certificates are new, others or gone
 #           problem TEXT        each problem that is new, or solved
 
@@ -95,5 +96,6 @@ def problems($old; $new):
 | "number ingresses \($new.claimants // [] | length)",
   "number problems \($new.problems // [] | length)",
   "number quarantined \([$new.problems[]? | select(.reason == "RejectedByNginx")] | length)",
+  ($new.problems // [] | group_by(.reason)[] | "number \(.[0].reason) \(length)"),
   "changed \(changes($old; $new))",
   (problems($old.problems // [] | sentences; $new.problems // [] | sentences) | "problem \(.)")

@@ -6,7 +6,7 @@
 # shellcheck shell=bash
 
 # At most draining_workers at once, and more than few_workers only if there is memory for them.
-found=() old_workers=() least_seconds=10 idle_seconds=6 few_workers=8 draining_workers=256
+found=() old_workers=() reload_began=0 least_seconds=10 idle_seconds=6 few_workers=8 draining_workers=256
 
 # Sets found: nginx's workers that do this, the oldest first. The kernel lists them by age.
 find_workers() { # working|leaving
@@ -36,6 +36,7 @@ expect_replacement() {
   find_workers working
   old_workers=("${found[@]}")
   make_room "${#old_workers[@]}"
+  reload_began=${EPOCHREALTIME/./}
 }
 
 # A worker that was replaced stays until its last request has ended, with all its memory. If a
@@ -198,6 +199,7 @@ retire_old_workers() {
 # Until no new connection gets the old configuration.
 wait_for_old_workers() {
   local end=$(($(uptime) + reload_seconds)) worker
+  took reload "$reload_began"
   remember_replaced "${old_workers[@]}" || log "cannot note which workers are replaced; is $STATE_DIR full?"
   for worker in "${old_workers[@]}"; do
     while does working "$worker" && (($(uptime) <= end)); do

@@ -29,12 +29,17 @@ show_first_lines() {
 # Shows what has changed, if it was put in place; and what compare_models says of the MODEL: "changed" goes before the
 # diff, "problem" after it. The next call compares with this model, unless that failed; /metrics shows its numbers.
 show() { # [MODEL]
-  local changes='' word text problems=() numbers='' is_new='' status=0
+  local changes='' word text problems=() numbers='' is_new='' number='' status=0
   [[ -e $new ]] || is_new=yes
+  if (($# > 0)) && ! has_number; then is_new=yes; fi # perhaps process 1 made it live, which has no snapshot
   if (($# > 0)); then changes=$(compare_models "$1") || { status=1 changes=''; }; fi
   while read -r word text; do
     case $word in
-      changed) [[ -z $is_new ]] || log "new configuration: $text" ;;
+      changed)
+        [[ -n $is_new ]] || continue
+        log "new configuration: $text (change $((${number:-0} + 1)))"
+        note_change "$((${number:-0} + 1))" "$text"
+        ;;
       problem) problems+=("$text") ;;
       number) numbers+=$text$'\n' ;;
     esac
@@ -43,6 +48,22 @@ show() { # [MODEL]
   log "${problems[@]}"
   if (($# > 0 && status == 0)); then keep_model "$1" "$numbers"; fi
   return "$status"
+}
+
+# Sets number to that of the last change. Whether it is what is live, by the hash; if there is none, nobody counts.
+has_number() {
+  local its_hash='' hash
+  { read -r _ number && read -r _ its_hash; } 2>/dev/null <"$live/change" || return 0 # it is the first
+  read -r _ _ hash _ <"$live/nginx.conf"
+  [[ $hash == "$its_hash" ]]
+}
+
+# Each configuration that became live has a number of this replica: the loop keeps it under that (lib/changes).
+note_change() { # NUMBER CAUSE
+  local hash
+  read -r _ _ hash _ <"$live/nginx.conf"
+  printf 'number %s\nhash %s\ntime %(%s)T\ncause %s\n' "$1" "$hash" -1 "$2" >"$live/change.new"
+  mv -T "$live/change.new" "$live/change"
 }
 
 keep_model() { # MODEL NUMBERS

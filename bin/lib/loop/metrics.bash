@@ -1,16 +1,23 @@
 # metrics - a file that nginx serves on the admin port
 #
-# live, admin and the numbers are the loop's
+# live, admin and the numbers are the loop's, histograms are durations.bash's
 # shellcheck shell=bash disable=SC2154
 
 # In the Prometheus text format. nginx puts in its own numbers (SSI, "echo"). Better without
 # numbers than without routes: so a full disk is no error here.
 write_metrics() {
+  local name
   local -A number=([ingresses]=0 [problems]=0 [quarantined]=0 [leader]=0 [cut_connections]=0 [failed_publications]=0)
   read_numbers "$live/numbers"
   read_numbers "$STATE_DIR/run/leader"
   read_numbers "$STATE_DIR/run/cut"
   {
+    head_of histogram step_duration_seconds 'How long the steps of passes took; test and reload are parts of apply.'
+    printf '%s' "${histograms[@]}"
+    head_of gauge problems_by_reason 'The same problems, by their reason.'
+    for name in "${!number[@]}"; do
+      [[ $name != [A-Z]* ]] || printf 'bash_ingress_problems_by_reason{reason="%s"} %s\n' "$name" "${number[$name]}"
+    done
     metric counter polls_total 'Passes of the loop: reads of all lists.' "$passes"
     metric counter failed_polls_total 'Passes that changed nothing because a step failed.' "$failed_passes"
     metric counter reloads_total 'Configurations that became live.' "$reloads"
@@ -40,5 +47,10 @@ read_numbers() { # FILE
 }
 
 metric() { # counter|gauge NAME HELP VALUE [LABELS]
-  printf '# HELP bash_ingress_%s %s\n# TYPE bash_ingress_%s %s\nbash_ingress_%s%s %s\n' "$2" "$3" "$2" "$1" "$2" "${5-}" "$4"
+  head_of "$@"
+  printf 'bash_ingress_%s%s %s\n' "$2" "${5-}" "$4"
+}
+
+head_of() { # counter|gauge|histogram NAME HELP
+  printf '# HELP bash_ingress_%s %s\n# TYPE bash_ingress_%s %s\n' "$2" "$3" "$2" "$1"
 }
