@@ -24,8 +24,8 @@ def merged:
     | sort_by((.others | not), .host));
 
 # input:  the directive by which a server listens for HTTP
-# output: the same for HTTPS as well, over IPv6, too, and with the PROXY protocol if that is spoken. Behind what passes
-#         TLS on (stream-blocks.jq), that has the port for HTTPS, and hands over the connections that it does not pass on
+# output: the same for HTTPS as well, over IPv6, too, and with the PROXY protocol if that is spoken. Behind what
+#         passes TLS on (stream-blocks.jq), that has the port for HTTPS, and hands over what it does not pass on
 def on_all_ports($behind):
   ltrimstr("    listen \($ENV.HTTP_PORT)") as $options
   | (if $ENV.PROXY_PROTOCOL == "on" then " proxy_protocol" else "" end + $options) as $options_of_ports

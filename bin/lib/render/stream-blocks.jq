@@ -3,7 +3,7 @@ include "quoting"; # in_quotes
 
 # input: {protocol, port, service, servicePort, endpoints, decodes, encodes} / output: its upstream and server
 #
-# nginx gives each worker a socket of its own for UDP (reuseport), so that all of a client's datagrams get to one worker,
+# nginx gives each worker a socket of its own for UDP (reuseport): so all of a client's datagrams get to one worker,
 # and so to one pod.
 def stream_blocks:
   "\(.protocol | ascii_downcase).\(.port)" as $name
