@@ -93,7 +93,7 @@ configuration_with() { # DATA
       head -n 1 "$fixtures/rules/snapshot" | jq -c '.settings.TCP_SERVICES = "ing/tcp"'
       summary_of "$data"
       tail -n +2 "$fixtures/rules/snapshot" | sed '$d'
-      echo '{"streams":"tcp","configMap":"ing/tcp","entries":[{"port":9000,"service":"demo/apple","servicePort":80}],"refused":[]}'
+      echo '{"streams":"TCP","configMap":"ing/tcp","entries":[{"port":9000,"service":"demo/apple","servicePort":80}],"refused":[]}'
       echo '{"whole":true}'
     } | "$bin/route" | jq -c '.streams // [] | length'
   done >"$dir/streams"
