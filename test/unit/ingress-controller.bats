@@ -178,6 +178,13 @@ fail_if_named() { # STEP
   assert_contains "$(curl -s "localhost:$ADMIN_PORT/metrics")" "bash_ingress_config_info{hash=\"$hash\"} 1"
   assert_contains "$(curl -s "localhost:$ADMIN_PORT/metrics")" 'bash_ingress_build_info{version="development",nginx="1.'
   assert_contains "$(head -n 1 "$dir/controller.log")" 'bash-ingress development starts, with nginx 1.'
+  if printf '%s\n' 1.30.6 "$(<"$BATS_FILE_TMPDIR/nginx-version")" | sort -C -V; then
+    assert_equal 0 "$(metric nginx_outdated)"
+    refute_contains "$(<"$dir/controller.log")" 'this nginx is older than'
+  else
+    assert_equal 1 "$(metric nginx_outdated)"
+    assert_contains "$(<"$dir/controller.log")" 'this nginx is older than 1.30.6, and may have faults that are known since: build the image again'
+  fi
 }
 
 @test "an nginx that was killed is started again, workers and all" {

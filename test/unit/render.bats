@@ -109,3 +109,13 @@ golden() { # FIXTURE
   assert_equal "$(tr '\n' ' ' <"$templates/answers.conf.template" | grep -oE ' error_page [0-9 ]+[/$][^;]*;' | grep -oE '\b[0-9]{3}\b' | sort -u | xargs)" \
     "$(jq -n -r -L "$bin/lib" 'import "annotations/features/errors" as errors; [errors::said_by_nginx | tostring] | join(" ")')"
 }
+
+@test "a broken template of one's own ends the controller at its start, with nginx's line, before anything is live" {
+  cp -r "$templates" "$dir/templates"
+  echo '  log_formatt mine "";' >>"$dir/templates/log.conf.template"
+  TEMPLATES_DIR=$dir/templates DOORBELL=off run timeout 60 "$bin/ingress-controller"
+  assert_equal 1 "$status"
+  assert_contains "$output" 'unknown directive "log_formatt"'
+  assert_contains "$output" 'or a template of your own, may be why'
+  [[ ! -e $STATE_DIR/admin/ready && ! -s $STATE_DIR/live/nginx.conf && ! -e $STATE_DIR/run/nginx.pid ]]
+}

@@ -168,6 +168,10 @@ leave_out() { # DIRECTIVE FIRST_VERSION CONSEQUENCE
     log "this nginx is $version, and $1 came with $2. It is left out: $3."
 }
 
+# The first version without faults that its project has published since; older ones may have some (.github/SECURITY.md).
+# shellcheck disable=SC2034 # for those who source this
+oldest_nginx=1.30.6
+
 find_nginx_version() {
   local version
   version=$(nginx -v 2>&1)

@@ -115,6 +115,7 @@ prepare_loop() {
   start_guard
   hash=$served
   nginx_version=$(find_nginx_version)
+  if is_older "$nginx_version" "$oldest_nginx"; then nginx_outdated=1; fi
   made_frame=$(program=render && derive_values </dev/null && make_frame)
   [[ $DOORBELL == on ]] || pause=0.1 # nobody rings for the first pass
 }

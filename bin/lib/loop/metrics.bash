@@ -1,7 +1,9 @@
 # metrics - a file that nginx serves on the admin port
 #
-# live, admin and the numbers are the loop's, histograms are durations.bash's
+# live, admin and the numbers are the loop's, histograms are durations.bash's, oldest_nginx is nginx.bash's
 # shellcheck shell=bash disable=SC2154
+
+nginx_outdated=0 # prepare_loop finds it out
 
 # In the Prometheus text format. nginx puts in its own numbers (SSI, "echo"). Better without
 # numbers than without routes: so a full disk is no error here.
@@ -30,6 +32,7 @@ write_metrics() {
     metric gauge quarantined_ingresses 'Ingresses that are not served because nginx rejects them.' "${number[quarantined]}"
     metric gauge leader 'Whether this replica writes the status of the Ingresses, and Events.' "${number[leader]}"
     metric counter failed_publications_total 'Passes of publish that failed.' "${number[failed_publications]}"
+    metric gauge nginx_outdated "Whether nginx is older than $oldest_nginx, and may have faults that are known since." "$nginx_outdated"
     metric gauge build_info 'The version of bash-ingress, and of nginx.' 1 "{version=\"$version\",nginx=\"$nginx_version\"}"
     metric gauge config_info 'The live configuration.' 1 "{hash=\"$hash\"}"
     metric gauge nginx_connections_active 'Open client connections.' '<!--# echo var="connections_active" -->'
