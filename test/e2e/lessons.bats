@@ -93,3 +93,23 @@ reload_often() {
     wait_for 30 is_served "reload-$i.example" /
   done
 }
+
+@test "make lesson tells, asks and shows, and leaves nothing, after Ctrl-C neither" {
+  run make -s -C "$root" lesson N=3 BREAK=1
+  echo "$output"
+  assert_equal 0 "$status"
+  assert_contains "$output" 'Guess: the path is /aaa'
+  assert_contains "$output" 'http://two.example/banana: Hello from banana'
+  assert_contains "$output" 'http://three.example/aaaccc: Hello from apple'
+  wait_for 90 nothing_is_left
+  setsid env --default-signal=INT make -s -C "$root" lesson N=3 >"$BATS_TEST_TMPDIR/interrupted" 2>&1 3>&- &
+  making=$!
+  wait_for 90 kubectl -n lessons get pod lesson
+  kill -INT -- "-$making"
+  wait "$making" || true
+  wait_for 90 nothing_is_left
+}
+
+nothing_is_left() {
+  [[ -z $(kubectl get namespace/lessons clusterrole/lesson clusterrolebinding/lesson --ignore-not-found) ]] && ! pgrep -f 'port-forward pod/lesson'
+}
