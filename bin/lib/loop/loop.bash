@@ -111,7 +111,7 @@ prepare_loop() {
   find_served_hash
   hash=$served
   nginx_version=$(find_nginx_version)
-  made_frame=$(program=render && make_frame)
+  made_frame=$(program=render && derive_values </dev/null && make_frame)
   [[ $DOORBELL == on ]] || pause=0.1 # nobody rings for the first pass
 }
 
