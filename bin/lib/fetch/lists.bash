@@ -2,7 +2,7 @@
 #
 # shellcheck shell=bash disable=SC2034,SC2154 # for those who source this; bin is of settings
 
-source "$bin/lib/annotations/configmap/configmap.bash" # add_configmap_to_lists, note_configmap
+source "$bin/lib/annotations/configmap/configmap.bash" # add_configmap_to_lists, add_named_configmaps, note_configmap
 
 declare -A lists=() kinds=() programs=() # of each list, by its name: its path, its kind, what summarises it
 declare -A state=()                      # in this pass: "same" or "new"
@@ -92,6 +92,7 @@ use_folder() { # [FOLDER]
   summaries=(${CONFIGMAP:+configmap.summary} "${in_order[@]/%/.summary}" secrets.summary ${has_streams:+ports.summary})
   summaries=("${summaries[@]/#/$folder/last/}")
   define_arguments
+  add_named_configmaps
 }
 
 # Moves a list and its summary to last/. A list there counts as summarised, so its summary moves first: fetch may be

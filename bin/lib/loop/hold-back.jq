@@ -39,6 +39,7 @@ def by_namespace: map(select(namespace)) | group_by(namespace) | map({(.[0] | na
 # and so is what goes live.
 def in_order:
   sort_by(if .settings then [0]
+          elif .configmap then [0, ""] # route looks for it there
           elif .terminating then [0, .terminating]
           elif .slice then [2, .slice]
           elif .service then [1, .service]
