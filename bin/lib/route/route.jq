@@ -67,7 +67,7 @@ def answer($services):
   | ($found.ports | if $port | type == "number" then .numbers["\($port)"] else .names[$port] end) as $its
   | if $found == null then error503("ServiceNotFound"; "\($service) does not exist")
     elif $found.external then
-      error503("ExternalNameNotServed"; "\($service) is an ExternalName, which is not served: it could point anywhere")
+      error503("ExternalNameNotServed"; "\($service) is an ExternalName: \($found.external)")
     elif $its.port | is_port | not then error503("ServicePortNotFound"; "\($service) has no port \($port | shown)")
     elif $its.protocol then error503("ServicePortNotTCP"; "port \($port | shown) of \($service) is not TCP")
     else . + {port: $its.port, port_name: $its.name}
