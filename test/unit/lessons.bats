@@ -18,6 +18,8 @@ start_lesson() {
   sed '/keepalive_min_timeout/d' "${lessons[9]}" >"$dir/lesson"
   chmod +x "$dir/lesson"
   use_quick_kubectl
+  # shellcheck disable=SC2016 # the dollar sign is for the program
+  edit "$dir/quick/kubectl" '2i [[ $1 == get ]] || exit 0' # the API server here takes no status
   CLASS=bash PORT=$HTTP_PORT TLS_PORT=$HTTPS_PORT FOLDER=$dir/state DRAIN_SECONDS=0 "$dir/lesson" >"$dir/lesson.log" 2>&1 3>&- &
   lesson=$!
 }
@@ -146,8 +148,8 @@ ROWS
   start_lesson
   wait_for 30 answers apple fruit.example /apple
   cluster_is rules '.ingresses.items[0].spec.rules += [
-    {host: ([range(6) | ["an", "c0"]] | combinations | join("") + ".example"), http: .ingresses.items[0].spec.rules[0].http}]'
-  wait_for 30 grep -q server_names_hash "$dir/lesson.log"
+    {host: ([range(9) | ["an", "c0"]] | combinations | join("") + "x" * 110 + ".example"), http: .ingresses.items[0].spec.rules[0].http}]'
+  wait_for 30 grep -q "could not build server_names_hash" "$dir/lesson.log"
   kill "$(<"$dir/state/nginx.pid")"
   wait_for 30 answers apple fruit.example /apple
 }
@@ -173,9 +175,9 @@ assert_only_our_own() {
   mkdir "$dir/hostile"
   # those fields that the lesson reads, but not many times the same
   jq -f "$BATS_TEST_DIRNAME/tables/hostile.jq" "$fixtures/rules/lists.json" |
-    jq '.ingresses.items |= map(select(.metadata.name | test("-(path-exact|path-prefix|path-implementationspecific|host|service|port|tls-host)$")))' \
+    jq '.ingresses.items |= map(select(.metadata.name | test("-(path-exact|path-implementationspecific|host|service)$")))' \
       >"$dir/hostile/lists.json"
-  (($(jq '.ingresses.items | length' "$dir/hostile/lists.json") > 500))
+  (($(jq '.ingresses.items | length' "$dir/hostile/lists.json") > 300))
   fixtures=$dir
   start_api hostile
   start_lesson
