@@ -1,7 +1,8 @@
 # The summary of the Services: their ports.
 #
 # input:  the items of a ServiceList, one on each line (jq -n -R)
-# output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT, "53/UDP": PORT}, names: {"web": PORT}},
+# output: a line for each: {service: "namespace/name",
+#         ports: {numbers: {"80": PORT, "53/UDP": PORT}, names: {"web": PORT}},
 #         addresses: [clusterIPs, for annotations with a URL and service-upstream], family: the first of its ipFamilies}
 #         with PORT {port: number, name}, and appProtocol if it has one, or protocol if that is not TCP;
 #         or {service, external: the name, listed: its spec.ports} for an ExternalName
