@@ -173,7 +173,6 @@ Taken for granted, with ready pods: Service shop/app'
     snippets                  configuration-snippet=deny all;                                      Prefix:/
     connection-close          connection-proxy-header=close                                        Prefix:/
     body-of-errors            default-backend=app                                                  Prefix:/
-    errors-without-backend    custom-http-errors=503                                               Prefix:/
 ROWS
   local number=0 difference annotations path list
   while IFS=$'\t' read -r difference annotations path; do

@@ -21,7 +21,8 @@ def errors: ["404", "500", "501", "503", "000"];
 | any(.findings[]; .reason == "NotOurs") as $not_ours
 | ("Ingress \($ingress)" | IN($model[0].claimants[])) as $is_claimant
 | [$answers[$ingress][].code] as $all
-| [$all[] | select(IN(errors[]))] as $errors
+| any($ingresses[] | select(.name == $ingress).set // {} | keys[]; endswith("/auth-url")) as $asks # and 500 may be what it gets
+| [$all[] | select(IN(errors[])) | select($verdict == "closed" or ($asks and . == "500" | not))] as $errors
 | ( select($real != $said) | "it says \($said), and the controller \($real)" ),
   ( select($not_ours == $is_claimant) | "it is \(if $is_claimant then "" else "not " end)the controller's" ),
   ( select($verdict == "kept" and ($real != [] or $errors != [])) | "kept, but \($all) \($real)" ),

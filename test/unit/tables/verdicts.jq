@@ -47,7 +47,7 @@ def ingress($n):
           {ingressClassName: "bash"}, {ingressClassName: "bash"}, {ingressClassName: "bash"}, {ingressClassName: "another"}, {}]))
   };
 
-# (Two of the wrong values are names.)
+# (Two of the wrong values are names, here and of Services.)
 def secrets($namespace; $hosts):
   ("users", "ca", "pair", "headers", "true", "off") as $name
   | {secret: "\($namespace)/\($name)", use: "auth-file", file: "users.file.htpasswd"}, {secret: "\($namespace)/\($name)", use: "auth-map", file: "users.map.htpasswd"},
@@ -55,7 +55,7 @@ def secrets($namespace; $hosts):
     {secret: "\($namespace)/configmaps/\($name)", use: ("answer-headers", "question-headers"), headers: {"X-A": "b"}};
 
 [range($first; $first + $count) | ingress(.)] as $ingresses
-| [("demo", "other") as $namespace | ("apple", "banana", "cherry") as $name | {$namespace, $name}] as $services
+| [("demo", "other") as $namespace | ("apple", "banana", "cherry", "true", "off") as $name | {$namespace, $name}] as $services
 | {
     ingresses: {items: ($ingresses | map(del(.spec.rules[].http.paths[].ask)))},
     ingressClasses: $classes,
