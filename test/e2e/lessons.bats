@@ -66,3 +66,50 @@ one_lesson() { # NUMBER
 
 # bats test_tags=kind
 @test "lesson 10 serves the default backend and says where; one Ingress with names that nginx rejects still stops all changes" { mends_one_fault_and_has_the_next 10; }
+
+@test "lesson 10 loses no request of 5,000 on connections that stay open, during 20 reloads" {
+  with_lesson reload_under_load
+  grep -Eq '^sent ([5-9]|[0-9]{2,})[0-9]{3}, failed 0$' "$BATS_TEST_TMPDIR/report"
+}
+
+# (Through a port of the node: `kubectl port-forward` may lose something itself.)
+reload_under_load() {
+  trap stop_lesson EXIT
+  start_lesson 10 3>&-
+  make_0
+  kubectl -n lessons create service nodeport lesson --tcp 8080
+  wait_for 30 is_served fruit.example /apple
+  under_load '-clients 30 -pause 100ms' "${ADDRESS%:*}:$(kubectl -n lessons get service lesson -o 'jsonpath={.spec.ports[0].nodePort}')" \
+    fruit.example /apple reload_often
+  cp "$report" "$BATS_TEST_TMPDIR/report"
+  kubectl -n lessons delete service lesson
+  undo_faults
+}
+
+reload_often() {
+  local i
+  for i in {1..20}; do
+    kubectl -n lessons create ingress "reload-$i" --class lesson --rule "reload-$i.example/*=apple:80" >/dev/null
+    wait_for 30 is_served "reload-$i.example" /
+  done
+}
+
+@test "make lesson tells, asks and shows, and leaves nothing, after Ctrl-C neither" {
+  run make -s -C "$root" lesson N=3 BREAK=1
+  echo "$output"
+  assert_equal 0 "$status"
+  assert_contains "$output" 'Guess: the path is /aaa'
+  assert_contains "$output" 'http://two.example/banana: Hello from banana'
+  assert_contains "$output" 'http://three.example/aaaccc: Hello from apple'
+  wait_for 90 nothing_is_left
+  setsid env --default-signal=INT make -s -C "$root" lesson N=3 >"$BATS_TEST_TMPDIR/interrupted" 2>&1 3>&- &
+  making=$!
+  wait_for 90 kubectl -n lessons get pod lesson
+  kill -INT -- "-$making"
+  wait "$making" || true
+  wait_for 90 nothing_is_left
+}
+
+nothing_is_left() {
+  [[ -z $(kubectl get namespace/lessons clusterrole/lesson clusterrolebinding/lesson --ignore-not-found) ]] && ! pgrep -f 'port-forward pod/lesson'
+}
