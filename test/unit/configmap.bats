@@ -87,6 +87,19 @@ configuration_with() { # DATA
   assert_contains "$(summarise_items </dev/null | jq -r .closed)" 'it does not exist'
 }
 
+@test "what closes all closes the ports of TCP and UDP services, too" {
+  for data in '{}' '{"stream-snippet": "deny all;"}'; do
+    {
+      head -n 1 "$fixtures/rules/snapshot" | jq -c '.settings.TCP_SERVICES = "ing/tcp"'
+      summary_of "$data"
+      tail -n +2 "$fixtures/rules/snapshot" | sed '$d'
+      echo '{"streams":"TCP","configMap":"ing/tcp","entries":[{"port":9000,"service":"demo/apple","servicePort":80}],"refused":[]}'
+      echo '{"whole":true}'
+    } | "$bin/route" | jq -c '.streams // [] | length'
+  done >"$dir/streams"
+  assert_equal '1 0' "$(paste -sd' ' "$dir/streams")"
+}
+
 @test "a list that has another object than that ConfigMap is none" {
   run summarise_items <<<'{"metadata": {"name": "other", "namespace": "ing"}, "data": {}}'
   ((status > 0))

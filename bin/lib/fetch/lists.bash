@@ -2,7 +2,7 @@
 #
 # shellcheck shell=bash disable=SC2034,SC2154 # for those who source this; bin is of settings
 
-source "$bin/lib/annotations/configmap/configmap.bash" # add_configmap_to_lists, add_named_configmaps, note_configmap
+source "$bin/lib/annotations/configmap/configmap.bash" # add_named_configmaps, note_configmap
 
 declare -A lists=() kinds=() programs=() # of each list, by its name: its path, its kind, what summarises it
 declare -A state=()                      # in this pass: "same" or "new"
@@ -27,7 +27,7 @@ ingresses       Ingress        ingresses.jq       /apis/networking.k8s.io/v1/${h
 LISTS
   [[ -z $TCP_SERVICES ]] || define_config_map tcp streams/tcp-services.jq "$TCP_SERVICES"
   [[ -z $UDP_SERVICES ]] || define_config_map udp streams/udp-services.jq "$UDP_SERVICES"
-  add_configmap_to_lists
+  [[ -z $CONFIGMAP ]] || define_config_map configmap - "$CONFIGMAP"
 }
 
 define_list() { # NAME KIND PROGRAM PATH
@@ -52,9 +52,9 @@ define_arguments() {
     --rawfile configmap "$configmap")
 }
 
-# The ConfigMap decides what Ingresses come to, and the IngressClasses which Ingresses are ours, so these are summarised again if those are new. (If this pass
-# fails and they change back, they would seem unchanged, but "classes" has what they were meanwhile: so they count as
-# not read.)
+# The ConfigMap decides what Ingresses come to, and the IngressClasses which Ingresses are ours, so these are summarised
+# again if those are new. (If this pass fails and they change back, they would seem unchanged, but "classes" has what
+# they were meanwhile: so they count as not read.)
 note_classes() {
   local classes
   note_configmap

@@ -221,7 +221,7 @@ def with_certificates:
 # --- unserved_told
 
 # output: the state, with problems of what is not served and of which nothing else says so; and with what is not HTTP
-def unserved_told: .problems += [unserved_problems] | with_streams;
+def unserved_told: .problems += [unserved_problems] | if .configured.closed then . else with_streams end;
 
 # --- told
 

@@ -7,11 +7,6 @@ naming_keys=(add-headers proxy-set-headers)
 
 # It is read as one more list, of which the API server gives that object only: so it is gone if that list is empty, and
 # not if a read has failed.
-add_configmap_to_lists() {
-  [[ -n $CONFIGMAP ]] || return 0
-  kinds[configmap]=ConfigMap
-  lists[configmap]="/api/v1/namespaces/${CONFIGMAP%/*}/configmaps?fieldSelector=metadata.name=${CONFIGMAP#*/}"
-}
 
 # The ConfigMaps that two of its keys name are lists, too: those that the last summary has.
 add_named_configmaps() {
@@ -20,13 +15,8 @@ add_named_configmaps() {
   summary=$(<"$folder/last/configmap.summary")
   for key in "${naming_keys[@]}"; do
     find_name_of "$key" "$summary"
-    [[ -z $name ]] || add_named_configmap "$key" "$name"
+    [[ -z $name ]] || define_config_map "$key" - "$name"
   done
-}
-
-add_named_configmap() { # KEY NAMESPACE/NAME
-  kinds[$1]=ConfigMap
-  lists[$1]="/api/v1/namespaces/${2%/*}/configmaps?fieldSelector=metadata.name=${2#*/}"
 }
 
 # Sets name: of the ConfigMap that KEY names, or nothing.
@@ -72,7 +62,7 @@ read_named_configmaps() {
     path=${lists[$key]-}
     find_name_of "$key" "$summary"
     [[ -n $name ]] || continue
-    add_named_configmap "$key" "$name"
+    define_config_map "$key" - "$name"
     [[ ${lists[$key]} != "$path" ]] || continue
     (read_items "${lists[$key]}" ConfigMapList) >"$folder/new/$key" 2>"$folder/error/$key" ||
       die 1 "cannot read ConfigMap $name, which $key names: $(why_read_failed "$?" "$folder/error/$key")"
