@@ -65,9 +65,10 @@ directives_not_put() {
 # What is not HTTP comes before the routes, if there is anything: "@STREAMS@ NUMBER", then as many characters. It moves
 # from there to its place in the frame; without it, all between the two marks goes.
 take_streams() { # sets frame and routes
-  local mark=$'@STREAM@\n' number
+  local mark=$'@STREAM@\n' number parts
   if [[ $routes != @STREAMS@* ]]; then
-    frame=${frame%%"$mark"*}${frame##*"$mark"}
+    mapfile -d $'\f' -t parts <<<"${frame//"$mark"/$'\f'}" # to cut at a pattern takes seconds of a long text
+    frame=${parts[0]}${parts[-1]%$'\n'}
     return
   fi
   number=${routes%%$'\n'*}
