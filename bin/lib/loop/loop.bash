@@ -105,6 +105,7 @@ prepare_loop() {
   mkdir -p "$admin"
   rm -rf "$next/lists" "$STATE_DIR"/scratch/quarantine.* # of a loop that was killed
   make_room_for_prepared
+  prepare_page
   half_of_memory=$(find_half_of_memory)
   exec {bell}<>"$STATE_DIR/run/bell"
   read_accounts
