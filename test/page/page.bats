@@ -21,7 +21,7 @@ look() { # [OPTION...]
 }
 
 @test "a missing Service is red with its sentence, a lost path too, and a hostile name stays text; no error, and no request to elsewhere" {
-  show_page rules '.ingresses.items[0].spec.rules[0].http.paths += [{path: "/<img src=x onerror=alert(1)>", pathType: "Prefix", backend: {service: {name: "gone", port: {number: 80}}}}]'
+  show_page rules '.ingresses.items[0].spec.rules[0].http.paths += [("/gone", "/<img src=x onerror=alert(1)>") | {path: ., pathType: "Prefix", backend: {service: {name: "gone", port: {number: 80}}}}]'
   look >"$dir/dom"
   grep -qE '<tr class="bad[^>]*>.*Service demo/gone does not exist' "$dir/dom"
   grep -qE '<tr class="bad[^>]*>.*already taken by Ingress demo/fruit' "$dir/dom"

@@ -5,7 +5,7 @@ setup() {
   common_setup
   start_api rules '.ingresses.items += [.ingresses.items[0] * {metadata: {name: "hostile", creationTimestamp: "2026-03-01T00:00:00Z",
       annotations: {"nginx.ingress.kubernetes.io/auth-url": "http://apple.demo.svc/in?token=S3CRET", "nginx.ingress.kubernetes.io/limit-rps": "S3CRET"}},
-    spec: {rules: [{host: "hostile.example", http: {paths: [{path: "/<b>", pathType: "Prefix", backend: {service: {name: "gone", port: {number: 80}}}}]}}]}}]'
+    spec: {rules: [{host: "hostile.example", http: {paths: [("/b", "/<b>") | {path: ., pathType: "Prefix", backend: {service: {name: "gone", port: {number: 80}}}}]}}]}}]'
   start_controller
   wait_for 20 page_has 1
 }
@@ -27,27 +27,26 @@ page() { # FILE [CURL_OPTION...]
     assert_equal 200 "$(page '' -o /dev/null -w '%{http_code}' -H "Host: $host")"
   done
   for file in '' changes.json 1.json index.html; do
-    for host in evil.example localhost.evil.example 127.0.0.1.evil.example 10.0.0.1 ''; do
+    for host in evil.example localhost.evil.example 127.0.0.1.evil.example 10.0.0.1; do
       assert_equal 403 "$(page "$file" -o /dev/null -w '%{http_code}' -H "Host: $host")" || { echo "$host" && false; }
     done
     assert_equal 403 "$(page "$file" -o /dev/null -w '%{http_code}' -H 'CDN-Loop: bash-ingress')"
   done
+  assert_contains "$(admin_page /page/)" ' 403 ' # no Host at all
   assert_equal 404 "$(page 99.json -o /dev/null -w '%{http_code}')"
 }
 
-@test "another machine gets a 403, whatever it says" {
-  ip link add outer type dummy 2>/dev/null || skip 'this takes a network of its own'
-  ip address add 192.0.2.1/32 dev outer
-  ip link set outer up
-  assert_equal 403 "$(curl -s -o /dev/null -w '%{http_code}' -H 'Host: localhost' "http://192.0.2.1:$ADMIN_PORT/page/")"
-  assert_equal 200 "$(curl -s -o /dev/null -w '%{http_code}' "http://192.0.2.1:$ADMIN_PORT/healthz")"
+@test "another address than that of the machine itself gets a 403" {
+  assert_equal 403 "$(page '' -o /dev/null -w '%{http_code}' --interface 127.0.0.9)"
+  assert_equal 403 "$(page 1.json -o /dev/null -w '%{http_code}' --interface 127.0.0.9)"
+  assert_equal 200 "$(curl -s -o /dev/null -w '%{http_code}' --interface 127.0.0.9 "http://127.0.0.1:$ADMIN_PORT/healthz")"
 }
 
 @test "it has what is served, and what is wrong with its sentence, but no values of annotations and no query strings" {
   page 1.json >"$dir/page.json"
   assert_json '[.hosts[] | select(.host == "fruit.example").paths[] | select(.path == "/banana") | .of, .service, .pods[]]' \
     '["Ingress demo/fruit","demo/banana","127.77.0.3:8080","127.77.0.3:8081"]' <"$dir/page.json"
-  assert_json '[.hosts[] | select(.host == "hostile.example").paths[] | .path, .status] | unique' '[503,"/<b>"]' <"$dir/page.json"
+  assert_json '[.hosts[] | select(.host == "hostile.example").paths[] | .path, .status] | unique' '[503,"/b"]' <"$dir/page.json"
   assert_contains "$(jq -r '.problems[] | "\(.of) \(.message)"' "$dir/page.json")" 'Ingress demo/added-later Prefix path /apple of host fruit.example is already taken by Ingress demo/fruit'
   assert_contains "$(jq -r '.hosts[].paths[].message // empty' "$dir/page.json")" 'limit-rps is "redacted"; allowed: '
   assert_contains "$(jq -r '.objects[]' "$dir/page.json")" '+ Ingress demo/hostile: '
