@@ -6,10 +6,16 @@ RENDER = kubectl kustomize manifests/$(or $(VARIANT),base) | sed 's|image: bash-
 .DEFAULT_GOAL := help
 SHELL = bash
 .SHELLFLAGS = -o pipefail -c
-.PHONY: demo demo-down page test-page test test-unit test-e2e test-kind test-nodes test-faults test-neighbours lint update-golden image deploy release-manifest cluster-up cluster-down conformance bench bench-quick help
+.PHONY: demo lesson lessons demo-down page test-page test test-unit test-e2e test-kind test-nodes test-faults test-neighbours lint update-golden image deploy release-manifest cluster-up cluster-down conformance bench bench-quick help
 
 demo: ## start a cluster with the controller and two applications, and show what to try
 	test/demo/demo up
+
+lesson: ## run lesson N of bin/lessons on the demo's cluster; with BREAK=1, break it (N=1 to N=10)
+	test/demo/lesson "$(N)"
+
+lessons: ## list the lessons, with minutes
+	@test/demo/lesson list
 
 demo-down: ## remove everything that `make demo` made
 	test/demo/demo down

@@ -27,7 +27,7 @@ def upstream_block:
   "  upstream \(.name | in_quotes) {",
   (.endpoints[] | "    server \(in_quotes) max_fails=0;"),
   .lines[]?,
-  "    keepalive 64;", "    keepalive_timeout 4s;", "  }", "";
+  "    keepalive \(.connections // 64);", "    keepalive_timeout \(.idle_seconds // 4)s;", "  }", "";
 
 # input: a location / output: the directives that answer
 def answer:

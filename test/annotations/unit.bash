@@ -47,7 +47,7 @@ cluster_of_objects='
 # Where a test has made a Secret or ConfigMap, the lists and these are read by the real fetch, from an API server that answers with them.
 serve() {
   local others=("$BATS_TEST_TMPDIR"/objects/*-{secret,configmap}-*)
-  if [[ -z ${api-} && ! -e ${others[0]} && ! -e ${others[-1]} ]]; then
+  if [[ -z ${api-}${CONFIGMAP-} && ! -e ${others[0]} && ! -e ${others[-1]} ]]; then
     cat "$BATS_TEST_TMPDIR"/objects/*.json | "$fixtures/snapshot" "$cluster_of_objects" -s | serve_snapshot
     return
   fi
@@ -63,6 +63,7 @@ serve() {
   secrets_are "$BATS_TEST_TMPDIR"/objects/*.json
   fetch_all >"$dir/snapshot"
   serve_snapshot <"$dir/snapshot"
+  [[ -z ${CONFIGMAP-} ]] || cp "$dir/snapshot" "$STATE_DIR/live/snapshot"
 }
 
 # A Secret of the type for TLS is in their list; of another type, it has an address of its own. So have ConfigMaps.
@@ -76,7 +77,16 @@ secrets_are() { # [OBJECT...]
         else .[] | "\(.kind | ascii_downcase)-\(.metadata.namespace)-\(.metadata.name)", tojson
         end' /dev/null "$@" >"$dir/secrets"
   while read -r name && IFS= read -r secret; do printf '%s\n' "$secret" >"$api/$name"; done <"$dir/secrets"
+  list_configmap
   [[ ! -e $STATE_DIR/keys/times ]] || set_times 0 # as if they had been asked for long ago
+}
+
+# The list that has the ConfigMap of CONFIGMAP, or nothing.
+list_configmap() {
+  local file=$api/configmap-${CONFIGMAP/\//-}
+  [[ -n ${CONFIGMAP-} ]] || return 0
+  [[ -e $file ]] || file=/dev/null
+  jq -c -s --arg version "$revision" '{kind: "ConfigMapList", apiVersion: "v1", metadata: {resourceVersion: $version}, items: map({metadata} + del(.kind, .apiVersion))}' "$file" >"$api/configmaps"
 }
 
 # What the passes of some seconds fetch: one that looks at the Secrets at once and waits for it.

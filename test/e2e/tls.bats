@@ -5,6 +5,7 @@ setup() {
 }
 
 teardown() {
+  touch "$dir/enough"                                                                       # for what runs beside a test
   kubectl -n e2e delete secret --field-selector metadata.name!=grpc --wait=false >/dev/null # that one is the gRPC server's
   common_teardown
 }
@@ -115,4 +116,68 @@ is_gone() { # POD FILE
   create_ingress reload 'reload.example/=backend:80'
   wait_for 10 always_status 200 reload.example /
   wait_for 10 resumed
+}
+
+# Asks for the certificates of these hosts again and again, and notes "HOST SUBJECT" of each answer in the file "seen".
+watch_certificates() { # HOST...
+  local host
+  until [[ -e $dir/enough ]]; do
+    for host; do
+      curl -skv --http1.1 --no-sessionid --max-time 10 --connect-to "::$TLS_ADDRESS" -o /dev/null "https://$host/" 2>&1 |
+        sed -n "s/^\*  subject: .*CN=/$host /p" >>"$dir/seen"
+    done
+  done
+}
+
+# Prints the Secret NAME with a key pair, and an Ingress of that name for the host NAME.example, which names it.
+tls_app() { # NAME FILE
+  kubectl -n e2e create secret tls "$1" --cert "$2.crt" --key "$2.key" --dry-run=client -o json
+  kubectl -n e2e create ingress "$1" --class bash --rule "$1.example/*=backend:80,tls=$1" --dry-run=client -o json
+}
+
+@test "a certificate is live at once: a new one, a renewed one, one that goes and comes back, and fifty; no host ever shows that of another" {
+  for i in {1..50}; do make_pair "$dir/many-$i" "many-$i.example" ecdsa; done
+  for i in {1..50}; do tls_app "many-$i" "$dir/many-$i"; done >"$dir/many.json"
+  make_pair "$dir/one-first" one.example ecdsa
+  make_pair "$dir/one-second" one.example ecdsa
+  make_pair "$dir/two" two.example ecdsa
+  { tls_app one "$dir/one-first" && tls_app two "$dir/two"; } >"$dir/apps.json"
+  watch_certificates one.example two.example many-1.example many-50.example 3>&- &
+  kubectl apply -f "$dir/apps.json" >/dev/null
+  wait_for 4 always_certificate one-first one.example # a look at all Secrets comes once in a minute
+  for name in one-second one-first one-second; do
+    put_secret one "$dir/$name"
+    wait_for 4 always_certificate "$name" one.example
+  done
+  kubectl -n e2e delete secret one >/dev/null
+  wait_for 4 always_certificate 'bash-ingress default certificate' one.example
+  put_secret one "$dir/one-first"
+  wait_for 4 always_certificate one-first one.example
+  kubectl apply -f "$dir/many.json" >/dev/null
+  for i in {1..50}; do wait_for 15 always_certificate "many-$i" "many-$i.example"; done
+  touch "$dir/enough"
+  wait "$!"
+  sed -E 's/^(one.example) one-(first|second)$/\1 its own/; s/^(.*)\.example \1$/\1.example its own/; s/bash-ingress default certificate$/default/' \
+    "$dir/seen" | grep -vE '^[a-z0-9.-]+ (its own|default)$' >"$dir/others" || true
+  assert_equal '' "$(<"$dir/others")"
+  grep -q '^two.example two$' "$dir/seen"
+}
+
+@test "neither a Secret that changes all the time nor one that no Ingress names holds anybody up" {
+  make_pair "$dir/busy" busy.example ecdsa
+  tls_app busy "$dir/busy" | kubectl apply -f - >/dev/null
+  wait_for 10 always_certificate busy busy.example
+  kubectl -n e2e create secret generic unnamed >/dev/null
+  change_all_the_time() {
+    until [[ -e $dir/enough ]]; do kubectl -n e2e annotate secret busy unnamed --overwrite "time=$EPOCHREALTIME" >/dev/null; done
+  }
+  change_all_the_time 3>&- &
+  create_ingress beside 'beside.example/*=backend:80'
+  wait_for 10 always_status 200 beside.example /
+  make_pair "$dir/calm" calm.example ecdsa
+  tls_app calm "$dir/calm" | kubectl apply -f - >/dev/null
+  wait_for 10 always_certificate calm calm.example
+  touch "$dir/enough"
+  wait "$!"
+  always_certificate busy busy.example
 }

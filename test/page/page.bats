@@ -15,9 +15,9 @@ page_has() { # NUMBER
 }
 
 # Prints the page as it is after some seconds. (Root may run it only without a sandbox.)
-look() { # [OPTION...]
+look() {
   timeout 100 chromium --headless=new --no-sandbox --disable-gpu --user-data-dir="$dir/chromium" --enable-logging=stderr --log-net-log="$dir/net.json" \
-    --timeout=5000 --dump-dom "$@" "http://localhost:$ADMIN_PORT/page/" 2>"$dir/chromium.log"
+    --timeout=5000 --dump-dom "http://localhost:$ADMIN_PORT/page/" 2>"$dir/chromium.log"
 }
 
 @test "a missing Service is red with its sentence, a lost path too, and a hostile name stays text; no error, and no request to elsewhere" {

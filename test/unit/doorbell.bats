@@ -40,6 +40,88 @@ has_rung() { # TIMES [LINE]
   done
 }
 
+# Puts a program before kubectl that prints events of Secrets, as the API server tells them, from a file that grows.
+watch_secrets_from() { # FILE
+  touch "$1"
+  stub kubectl "if [ \"\$1 \$2\" = 'get secrets' ]; then echo \"\$*\" >>$dir/kubectl.calls; exec tail -s 0.1 -n +1 -f $1; fi; exec $(command -v kubectl) \"\$@\""
+}
+
+# Says which Secrets are named by Ingresses, as `certificates` does.
+wanted_are() { # NAMESPACE/NAME...
+  mkdir -p "$STATE_DIR/keys/changed"
+  printf '%s\n' "$EPOCHREALTIME" "$@" >"$STATE_DIR/keys/wanted"
+}
+
+has_changed() { # NAMESPACE_NAME
+  [[ -e $STATE_DIR/keys/changed/$1 ]]
+}
+
+@test "the doorbell rings for a Secret that an Ingress names, notes which, and rings for no other" {
+  start_api rules
+  start_proxy
+  watch_secrets_from "$dir/events"
+  start_doorbell
+  wait_for 15 has_rung 5 '{'
+  sleep 1.5
+  [[ ! -e $dir/kubectl.calls ]] # while nobody names one, none is watched
+  wanted_are demo/one
+  wait_for 15 test -e "$dir/kubectl.calls"
+  assert_equal 'get secrets --all-namespaces --watch --output-watch-events --no-headers' "$(<"$dir/kubectl.calls")"
+  wait_for 15 no_more_rings
+  rings=$(wc -l <"$dir/rings")
+  echo 'ADDED      demo   other   Opaque   1   0s' >>"$dir/events"
+  wait_for 15 test -s "$STATE_DIR/run/secrets-watch"
+  assert_equal "$rings" "$(wc -l <"$dir/rings")"
+  [[ -e /proc/$(<"$STATE_DIR/run/secrets-watch") ]]
+  printf '%s\n' 'MODIFIED   shop   one   kubernetes.io/tls   2   3d' 'MODIFIED   demo   one   kubernetes.io/tls   2   3d' >>"$dir/events"
+  wait_for 15 has_changed demo_one
+  assert_equal demo_one "$(ls "$STATE_DIR/keys/changed")"
+  wait_for 15 has_rung_since "$rings"
+  wanted_are demo/one shop/two # an Ingress is new
+  echo 'DELETED    shop   two   Opaque   1   0s' >>"$dir/events"
+  wait_for 15 has_changed shop_two
+  kill -KILL "$(<"$STATE_DIR/run/secrets-watch")"
+  wait_for 15 test ! -e "$STATE_DIR/run/secrets-watch"
+}
+
+no_more_rings() {
+  local before
+  before=$(wc -l <"$dir/rings")
+  sleep 0.5
+  (($(wc -l <"$dir/rings") == before))
+}
+
+has_rung_since() { # RINGS
+  (($(wc -l <"$dir/rings") > $1))
+}
+
+@test "with WATCH_NAMESPACE, only the Secrets of that namespace are watched" {
+  start_api rules
+  export WATCH_NAMESPACE=demo
+  start_proxy
+  watch_secrets_from "$dir/events"
+  wanted_are demo/one
+  echo 'ADDED      one   kubernetes.io/tls   2   0s' >>"$dir/events" # the namespace is not in the table
+  start_doorbell
+  wait_for 15 has_changed demo_one
+  assert_equal 'get secrets --namespace demo --watch --output-watch-events --no-headers' "$(<"$dir/kubectl.calls")"
+}
+
+@test "that Secrets cannot be watched is told once, and they are looked at as often as without a watch" {
+  start_api rules
+  start_proxy
+  stub kubectl "if [ \"\$1 \$2\" = 'get secrets' ]; then echo >>$dir/kubectl.calls; echo 'Error from server (Forbidden): secrets is forbidden: User cannot watch' >&2; exit 1; fi; exec $(command -v kubectl) \"\$@\""
+  wanted_are demo/one
+  start_doorbell
+  wait_for 15 has_called_kubectl 2
+  assert_equal 1 "$(grep -c 'cannot watch secrets (Error from server (Forbidden)' "$dir/doorbell.log")"
+  [[ ! -e $STATE_DIR/run/secrets-watch ]]
+}
+
+has_called_kubectl() { # TIMES
+  [[ -e $dir/kubectl.calls ]] && (($(wc -l <"$dir/kubectl.calls") >= $1))
+}
+
 @test "a watch that ends is begun again" {
   start_api rules
   start_proxy
@@ -61,6 +143,8 @@ watched_twice() {
   assert_equal 403 "$(ask_proxy /apis/coordination.k8s.io/v1/namespaces/bash-ingress/leases)"
   assert_equal 403 "$(ask_proxy /apis/coordination.k8s.io/v1/namespaces/bash-ingress/leases/bash-ingress -X PUT)"
   assert_equal 403 "$(ask_proxy /api/v1/secrets)"
+  assert_equal 403 "$(ask_proxy '/api/v1/secrets?watch=1')"
+  assert_equal 403 "$(ask_proxy /api/v1/namespaces/demo/secrets/one)"
   assert_equal 403 "$(ask_proxy /api/v1/namespaces/demo/services)"
   assert_equal 403 "$(ask_proxy /api/v1/services/apple)"
   assert_equal 403 "$(ask_proxy /api/v1/services -X POST)"
@@ -208,7 +292,7 @@ assert_fails() { # MESSAGE_PART
   wait_for 15 has_rung 5 '{'
   assert_equal "$before" "$(<"$STATE_DIR/run/proxy")"
   children=$(pgrep -P "$by_hand,$bell_by_hand")
-  (($(wc -w <<<"$children") == 6)) # a kubectl, and five watches
+  (($(wc -w <<<"$children") == 7)) # a kubectl, five watches, and one that waits until a Secret is named
   kill -TERM "$bell_by_hand" "$by_hand"
   wait "$bell_by_hand" "$by_hand" || true
   for child in $children; do wait_for 15 test ! -e "/proc/$child"; done

@@ -41,10 +41,13 @@ load_features() {
   done
   # shellcheck source=bin/lib/annotations/features.bash
   source "$bin/lib/annotations/features.bash"
-  grep -ohE '[a-z][a-z0-9-]+' "${files[@]}" | jq -n -R -c --slurpfile table "$bin/lib/annotations/annotations.json" '
+  { # a key such as global-auth-url is an annotation's default
+    grep -ohE '[a-z][a-z0-9-]+' "${files[@]}"
+    grep -ohE 'global-auth-[a-z-]+' "${files[@]}" | cut -d- -f2- || true # none
+  } | jq -n -R -c --slurpfile table "$bin/lib/annotations/annotations.json" '
     (reduce inputs as $word ({}; .[$word] = true)) as $named
-    | {uses: [$table[0] | to_entries[] | select($named[.key]).value | if .alias then $table[0][.alias] else . end
-              | (.feature // if .directive then "directives" else empty end), (.with // empty)] | unique}' | choose_features
+    | {uses: [(if $named.configmap then "configmap" else empty end), ($table[0] | to_entries[] | select($named[.key]).value | if .alias then $table[0][.alias] else . end
+              | (.feature // if .directive then "directives" else empty end), (.with // empty))] | unique}' | choose_features
 }
 
 # Ends what the test has started, and shows the logs if it failed.

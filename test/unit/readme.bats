@@ -112,7 +112,7 @@ route_one_path() {
 }
 
 @test "the links of all pages lead to files, and to headings in them" {
-  for page in {.,.github,bin,templates,manifests,test,test/*}/*.md; do
+  for page in {.,.github,bin,bin/lessons,templates,manifests,test,test/*}/*.md; do
     while read -r link; do
       file=${link%%#*} heading=${link#"$file"}
       file=${file:+$(dirname "$page")/$file}

@@ -119,6 +119,123 @@ has_other_line() { # NAMESPACE/NAME LINE
   assert_equal 3 "$(grep -c '"file":' "$dir/snapshot")"
 }
 
+# --- at once
+
+# Says that the watch has heard of these Secrets, and prints what a pass of the loop then fetches that waits for them.
+fetch_changed() { # NAMESPACE/NAME...
+  local name
+  for name; do : >"$STATE_DIR/keys/changed/${name/\//_}"; done
+  : >"$dir/api.access"
+  bash -c 'source "$1/fetch" && program=fetch times_as_long=0 && is_heard() { true; } && is_waited_for() { true; } && patience() { echo 200; } && fetch "$2"' \
+    _ "$bin" "$dir/lists-read"
+}
+
+# Prints which Secrets were asked for since, each once.
+asked_for() {
+  grep -oE 'GET [^ ]*(secrets|configmaps)[^ ]*' "$dir/api.access" | sed 's/^GET //' | sort -u | tr '\n' ' '
+}
+
+@test "a Secret that the watch has heard of, and one that is named for the first time, are asked for by name, at once and alone" {
+  add_pair demo/one a.example
+  add_pair demo/two b.example
+  ingresses_are <<<'demo/x {tls: [{hosts: ["a.example"], secretName: "one"}, {hosts: ["b.example"], secretName: "two"}]}'
+  go_live
+  one=$(line_of demo/one) two=$(line_of demo/two)
+  echo 0 >"$STATE_DIR/keys/took"
+  add_pair demo/one a.example
+  add_pair demo/two b.example
+  fetch_changed demo/one >"$dir/snapshot"
+  assert_equal '/api/v1/namespaces/demo/secrets/one ' "$(asked_for)"
+  refute_contains "$(<"$dir/snapshot")" "$one"
+  assert_contains "$(<"$dir/snapshot")" "$two" # what nobody has heard of stays as it was
+  assert_equal '' "$(ls "$STATE_DIR/keys/changed")"
+  assert_equal $'demo/one\ndemo/two' "$(tail -n +2 "$STATE_DIR/keys/wanted" | sort)"
+  add_pair shop/three c.example
+  ingresses_are <<'ROWS'
+    demo/x {tls: [{hosts: ["a.example"], secretName: "one"}, {hosts: ["b.example"], secretName: "two"}]}
+    shop/y {tls: [{hosts: ["c.example"], secretName: "three"}]}
+ROWS
+  fetch_changed >"$dir/snapshot"
+  assert_equal '/api/v1/namespaces/shop/secrets/three ' "$(asked_for)"
+  assert_equal 3 "$(grep -c '"certificate":.*"file":' "$dir/snapshot")"
+  fetch_changed >/dev/null
+  assert_equal '' "$(asked_for)"
+}
+
+@test "a Secret that goes and comes back is followed by name; meanwhile no other certificate takes its place" {
+  add_pair demo/one a.example
+  add_pair demo/two b.example
+  ingresses_are <<<'demo/x {tls: [{hosts: ["a.example"], secretName: "one"}, {hosts: ["b.example"], secretName: "two"}]}'
+  go_live
+  mv "$api/secret-demo-one" "$dir/one"
+  fetch_changed demo/one >"$dir/gone"
+  assert_equal demo/two "$(sed -nE 's/^\{"certificate":"([^"]*)".*/\1/p' "$dir/gone")"
+  mv "$dir/one" "$api/secret-demo-one"
+  fetch_changed demo/one >"$dir/back"
+  cmp "$dir/snapshot" "$dir/back"
+  echo '{"kind":"Status","reason":"ServiceUnavailable"}' >"$api/secret-demo-one" # a doubtful answer
+  run fetch_changed demo/one
+  assert_equal 1 "$status"
+  cp "$dir/one" "$api/secret-demo-one" 2>/dev/null || add_pair demo/one a.example
+  fetch_changed >"$dir/mended" # what has failed looks at everything
+  assert_contains "$(asked_for)" 'secrets?fieldSelector=type=kubernetes.io/tls'
+  assert_equal 2 "$(grep -c '"certificate":.*"file":' "$dir/mended")"
+}
+
+@test "more Secrets than are read faster one by one, or than the bound of a namespace, are looked at in the list" {
+  ingresses_are <<'ROWS'
+    demo/few {tls: [range(3) | {secretName: "few-\(.)"}]}
+    demo/many {tls: [range(52) | {secretName: "missing-\(.)"}]}
+ROWS
+  fetch_all >"$dir/snapshot"
+  exceeded=$(grep -c LimitExceeded "$dir/snapshot")
+  assert_equal 5 "$exceeded"
+  name=$(sed -nE '/LimitExceeded/ { s/^\{"certificate":"([^"]*)".*/\1/p; q }' "$dir/snapshot")
+  add_passwords "$name" first
+  fetch_changed "$name" >"$dir/again" # which is not asked for, although it has changed: it is beyond the bound
+  assert_equal "$exceeded" "$(grep -c LimitExceeded "$dir/again")"
+  refute_contains "$(asked_for)" "secrets/${name#*/} "
+}
+
+@test "while the doorbell hears when Secrets change, all are looked at every minute only; ConfigMaps as often as before" {
+  add_pair demo/one a.example
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "one"}]}'
+  go_live
+  mkdir -p "$STATE_DIR/run"
+  looked() { # SECONDS_AGO   prints how a pass looks
+    read -r now _ </proc/uptime
+    bash -c 'source "$1/fetch"; use_folder "$2"; take_time; unread=0 names_are_new=""; echo "$((now - $3))" >"$folder/looked"; echo 0 >"$keys/took"; rm -f "$folder/look-again"; choose_look; echo "${how:-not}"' \
+      _ "$bin" "$dir/lists-read" "$1"
+  }
+  assert_equal 'all' "$(looked 6)"
+  echo "$$" >"$STATE_DIR/run/secrets-watch"
+  assert_equal 'not not all' "$(looked 6) $(looked 58) $(looked 61)"
+  touch "$STATE_DIR/keys/unfinished" # openssl was killed
+  assert_equal all "$(looked 6)"
+  rm "$STATE_DIR/keys/unfinished"
+  echo '"custom-headers":"' >"$dir/lists-read/wanted-secrets"
+  assert_equal changed "$(looked 6)"
+  : >"$dir/lists-read/wanted-secrets"
+  echo 0 >"$STATE_DIR/run/secrets-watch" # one that has ended
+  assert_equal all "$(looked 6)"
+}
+
+@test "a Secret that changes all the time is looked at one look after the other, with a rest between" {
+  add_pair demo/one a.example
+  ingresses_are <<<'demo/one {tls: [{hosts: ["a.example"], secretName: "one"}]}'
+  go_live
+  run -0 bash -c '
+    source "$1/fetch"
+    is_heard() { true; }
+    run_certificates() { echo 50 >"$keys/took-by-name" && rest_from_look changed; }
+    ring() { echo rings >"$folder/rung"; }
+    pass() { take_time; names_are_new="" unread=0; choose_look; echo "${how:-not}"; if [[ -n $how ]]; then look; fi; }
+    use_folder "$2"
+    : >"$keys/changed/demo_one"
+    pass && sleep 0.2 && pass && sleep 2 && cat "$folder/rung" && pass' _ "$bin" "$dir/lists-read"
+  assert_equal 'changed not rings changed' "${output//$'\n'/ }"
+}
+
 @test "a Secret that the controller may not read is a problem of the Ingress that names it, and of no other" {
   add_pair demo/good b.example
   : >"$api/forbidden-opaque"

@@ -22,7 +22,7 @@ teardown() { common_teardown; }
 
 # --- the cluster
 
-# Adds a Secret of the type for TLS with these files, or replaces it.
+# Adds a Secret of the type for TLS with these files, or replaces it: in the list, and at an address of its own.
 add_secret() { # NAMESPACE/NAME CERTIFICATE_FILE KEY_FILE
   local version=$((RANDOM * 32768 + RANDOM))
   jq -c --arg name "$1" --arg version "$version" --rawfile certificate "$2" --rawfile key "$3" '
@@ -31,6 +31,8 @@ add_secret() { # NAMESPACE/NAME CERTIFICATE_FILE KEY_FILE
     | .items |= (map(select([.metadata.namespace, .metadata.name] != [$namespace, $name]))
       + [{metadata: {namespace: $namespace, name: $name, uid: "00000000-0000", resourceVersion: $version}, type: "kubernetes.io/tls",
           data: {"tls.crt": ($certificate | @base64), "tls.key": ($key | @base64)}}])' "$api/secrets" >"$api/secrets.new"
+  jq -c '{kind: "Secret", apiVersion: "v1"} + .items[-1]' "$api/secrets.new" >"$api/new"
+  mv "$api/new" "$api/secret-${1/\//-}"
   mv "$api/secrets.new" "$api/secrets"
 }
 

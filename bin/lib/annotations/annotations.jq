@@ -60,6 +60,9 @@ def row:
     else $row
     end;
 
+# input: the name of an annotation after the prefix / output: the name of its row
+def row_key: $table::table[0][.].alias // .;
+
 def sharing: "bash-ingress.local/share-host-with";
 
 # input: an Ingress / output: [{name, value, row}, ...] of its annotations that are in the table or begin like them
@@ -259,7 +262,8 @@ def with_defaults($defaults):
         | select(all($said[]; . != $key) and ($without_auth and ($key | startswith("auth-")) | not))
         | .default = true
         | .row.as_default[.set[$key] | tostring] as $instead
-        | if $instead then .set[$key] = $instead else . end ] as $counting
+        | if $instead then .set[$key] = $instead else . end
+        | if $key == "auth-url" then .set["auth-url-by-default"] = true else . end ] as $counting
     | map(if .wrong and (.key | IN($counting[].key)) then del(.set) else . end) + $counting
   end;
 

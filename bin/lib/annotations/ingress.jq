@@ -14,10 +14,19 @@ include "annotations/expressions"; # expression
 include "limits"; # limits
 include "allow"; # is_acme_challenge, is_free_of, is_name, meanings, only_hosts_of_rules, path_refusal, quoted
 
+# input: DEFAULT_ANNOTATIONS / output: the same, with what a ConfigMap says instead; null takes a default away
+def with_annotations_of($configmap):
+  [ (split("\n")[] | select(split(":")[0] | trimmed | row_key as $key | $configmap | has($key) | not)),
+    ($configmap | to_entries[] | select(.value != null) | "\(.key): \(.value)") ]
+  | join("\n");
+
 # input: anything / output: what the arguments of ingresses.jq come to, which all Ingresses have in common
 def settings:
   $ARGS.named
-  | {policy, ssl_redirect, defaults: (.annotations | defaults), limits: (.limits | limits)};
+  | (.configmap // "" | if . == "" then {} else fromjson end) as $configmap
+  | {policy, limits: (.limits | limits),
+     ssl_redirect: ($configmap.settings.SSL_REDIRECT // .ssl_redirect),
+     defaults: (.annotations | if $configmap.annotations then with_annotations_of($configmap.annotations) else . end | defaults)};
 
 # --- before the claims
 

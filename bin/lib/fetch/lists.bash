@@ -2,6 +2,8 @@
 #
 # shellcheck shell=bash disable=SC2034,SC2154 # for those who source this; bin is of settings
 
+source "$bin/lib/annotations/configmap/configmap.bash" # add_configmap_to_lists, note_configmap
+
 declare -A lists=() kinds=() programs=() # of each list, by its name: its path, its kind, what summarises it
 declare -A state=()                      # in this pass: "same" or "new"
 in_order=() empty_lists=() arguments=() summaries=() folder=''
@@ -28,20 +30,25 @@ endpointslices  EndpointSlice  endpointslices.jq  /apis/discovery.k8s.io/v1/${he
 ingressclasses  IngressClass   -                  /apis/networking.k8s.io/v1/ingressclasses
 ingresses       Ingress        ingresses.jq       /apis/networking.k8s.io/v1/${here}ingresses
 LISTS
+  add_configmap_to_lists
 }
 
 # Each program gets the same.
 define_arguments() {
+  local configmap=/dev/null
+  if [[ -n $CONFIGMAP ]]; then configmap=$folder/last/configmap.summary; fi
   arguments=(--arg namespace "$POD_NAMESPACE" --arg pod "$this_pod" --rawfile classes "$folder/classes"
     --arg class "$INGRESS_CLASS" --arg controller "$CONTROLLER_NAME" --arg ssl_redirect "$SSL_REDIRECT"
-    --arg policy "$ANNOTATION_POLICY" --arg annotations "$DEFAULT_ANNOTATIONS" --arg limits "$LIMITS")
+    --arg policy "$ANNOTATION_POLICY" --arg annotations "$DEFAULT_ANNOTATIONS" --arg limits "$LIMITS"
+    --rawfile configmap "$configmap")
 }
 
-# The IngressClasses decide which Ingresses are ours, so these are summarised again if those are new. (If this pass
+# The ConfigMap decides what Ingresses come to, and the IngressClasses which Ingresses are ours, so these are summarised again if those are new. (If this pass
 # fails and they change back, they would seem unchanged, but "classes" has what they were meanwhile: so they count as
 # not read.)
 note_classes() {
   local classes
+  note_configmap
   [[ ${state[ingressclasses]} == new ]] || return 0
   rm -f "$folder/last/ingressclasses"
   classes=$(split_items ingressclasses 2>&1) || die 1 "cannot use ingresses: $classes"
@@ -73,7 +80,7 @@ use_folder() { # [FOLDER]
     trap 'rm -rf "$folder"' EXIT
   fi
   [[ -d $folder/error ]] || mkdir -p "$folder"/{new,last,error}
-  summaries=("${in_order[@]/%/.summary}" secrets.summary)
+  summaries=(${CONFIGMAP:+configmap.summary} "${in_order[@]/%/.summary}" secrets.summary)
   summaries=("${summaries[@]/#/$folder/last/}")
   define_arguments
 }

@@ -13,7 +13,7 @@ source "$bin/lib/loop/hold-back.bash"       # let_additions_wait, hold_back_the_
 source "$bin/lib/loop/durations.bash"       # note_durations
 source "$bin/lib/loop/metrics.bash"         # write_metrics
 source "$bin/lib/loop/prepared.bash"        # prepare_steps, make_room_for_prepared
-source "$bin/lib/changes/record.bash"       # record_change
+source "$bin/lib/loop/changes/record.bash"       # record_change
 
 export features_in_use=$next/features # where choose_features puts them
 # pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
@@ -112,7 +112,7 @@ prepare_loop() {
   find_served_hash
   hash=$served
   nginx_version=$(find_nginx_version)
-  made_frame=$(program=render && make_frame)
+  made_frame=$(program=render && derive_values </dev/null && make_frame)
   [[ $DOORBELL == on ]] || pause=0.1 # nobody rings for the first pass
 }
 

@@ -11,14 +11,64 @@ with_fragments() { # <TEMPLATE
   for template in "$TEMPLATES_DIR"/*.conf.template; do
     edits+=(-e "/^@${template##*/}@/ { r $template" -e 'd }')
   done
-  sed "${edits[@]}"
+  if ((${#directives[@]} == 0)); then sed "${edits[@]}"; else sed "${edits[@]}" | with_directives; fi
+}
+
+# Puts directives of a ConfigMap in the place of the lines that begin with their names, outside of servers; those that
+# have no such line come before the routes.
+with_directives() {
+  local line indent fields name
+  while IFS= read -r line; do
+    indent=${line%%[! ]*}
+    read -ra fields <<<"$line" || true
+    name=${fields[0]-}
+    [[ -v directives[${name:-none}] ]] || name="${fields[*]:0:2}"
+    if [[ $line == @ROUTES@ ]]; then
+      directives_not_put | sort
+    elif ((${#indent} <= 2)) && [[ -v directives[${name:-none}] ]]; then
+      [[ -v put[$name] ]] || printf '%s%s\n' "$indent" "${directives[$name]}"
+      put[$name]=yes
+      continue
+    fi
+    printf '%s\n' "$line"
+  done
+}
+
+declare -A directives=() put=()
+
+# What a ConfigMap says instead of the settings is in the model. Without one, nothing is to do where the frame is made
+# already. (The model is read twice, so it has to be a file. What jq has prepared was started with the settings.)
+take_configured() { # <MODEL
+  local word name value model said
+  [[ -z ${made_frame-} || -n $CONFIGMAP ]] || return 0
+  if [[ ! -f /dev/stdin ]]; then
+    model=$(mktemp)
+    cat >"$model"
+    exec <"$model"
+    rm "$model"
+  fi
+  said=$(jq -r '.configured // {} | ("settings", "directives") as $kind
+    | .[$kind] // {} | to_entries[] | [$kind[:-1], .key, .value] | @tsv' /dev/stdin) ||
+    die 1 'what a ConfigMap says in the model cannot be read: jq says above why'
+  while IFS=$'\t' read -r word name value && [[ -n $word ]]; do
+    made_frame=''
+    printf -v value '%b' "$value"
+    if [[ $word == setting ]]; then export "$name=$value" waiting=''; else directives[$name]=$value; fi
+  done <<<"$said"
+}
+
+directives_not_put() {
+  local name
+  for name in "${!directives[@]}"; do [[ -v put[$name] ]] || printf '  %s\n' "${directives[$name]}"; done
 }
 
 # Sets and exports the values, and sets template_names: all that templates can use, as envsubst takes it.
 #
 # Writing each line of the log as it comes would halve the number of requests that can
 # be served. A pipe takes 4k in one piece, so that the workers' lines do not mix.
-derive_values() {
+derive_values() { # <MODEL
+  take_configured
+  [[ -z ${made_frame-} ]] || return 0
   local names=(WORKER_SHUTDOWN ACCESS_LOG_TARGET REAL_IP BELIEVED PROXY_HEADERS)
   export "${names[@]}"
   printf -v template_names '${%s} ' "${names[@]}" "${setting_names[@]}"
@@ -43,7 +93,7 @@ trust_proxies() {
   while [[ $proxies =~ (([0-9a-fA-F]+:){7}): ]]; do proxies=${proxies/"${BASH_REMATCH[0]}"/"${BASH_REMATCH[1]}0"}; done
   if [[ $PROXY_PROTOCOL == off ]]; then
     room=''
-    said_by=X-Forwarded-For
+    said_by=${FORWARDED_FOR_HEADER:-X-Forwarded-For}
     BELIEVED="${proxies//,/ 1; } 1;"
     PROXY_HEADERS=$(let_through <<<"$PROXY_HEADERS")
   fi

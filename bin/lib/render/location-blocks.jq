@@ -3,7 +3,7 @@ include "quoting"; # in_quotes, harmless, certificate_name
 
 # input: a location / output: the same; .directives send its HTTP clients to HTTPS, if they are to go there
 def redirected:
-  if .redirect then .directives += "if ($client_scheme = http) { return 308 https://$plain_host$moved_uri; } " else . end;
+  if .redirect then .directives += "if ($client_scheme = http) { return \(.redirect_code // 308) https://$plain_host$moved_uri; } " else . end;
 
 # input: a location with an upstream / output: the name for which its pods have a certificate; as a rule, the Service's
 def service_name:

@@ -47,6 +47,7 @@ def app_protocols:
   | reduce .[] as $one ({}; . * $one);
 
 # output: the state with
+#   configured: what a ConfigMap says (configmap.jq), or null
 #   settings, limits, secrets: what they say; shared: [namespace whose Services and Secrets any annotation may name]
 #   ours: [all Ingresses of ours, the oldest first], as their summaries are
 #   quarantined: {"Ingress namespace/name": {without_hosts}} of those that are still, byte for byte, what nginx rejected
@@ -59,7 +60,8 @@ def app_protocols:
 # and problems.
 # args: $rejected: what `quarantine` prints: {"Ingress namespace/name": {summary, message, without_hosts}}
 def counted($rejected):
-  .settings = .lines[0].settings
+  .configured = first((.lines[1:3][] | select(.configmap)), null)
+  | .settings = .lines[0].settings + (.configured.settings // {})
   | reachable
   | by_family
   | terminating_last
@@ -80,12 +82,15 @@ def counted($rejected):
   | ($within_limits | numbered_sets) as {$options, $numbered}
   | .ingresses = ($numbered | map(if $quarantined[.of] then .problems = [] else . end))
   | .options = $options # those of quarantined ones tell what stays shut
-  | .features = ([.served[].uses[]?] | unique)
+  | .features = ([.served[].uses[]?, .configured.uses[]?] | unique)
+  | .problems += [.configured | select(.) as {$configmap, $problems} | $problems[]
+      | {of: null, namespace: ($configmap | namespace), configmap: $configmap, reason, message}]
   | .problems += [$limited[].problem // empty, ($rejected_ones[] | quarantine_problem($rejected[.of].message))]
   | .additions = {
       claimants: ([.ours[].of] | sort),
       options: (if $quarantined == {} then .options else .served as $served | .options | only_of($served) end), # nothing of what nginx rejects
-      features };
+      features }
+  | if .configured then .additions.configured = (.configured | {settings, directives, parts, closed}) else . end;
 
 # --- as_annotations_say
 
@@ -125,7 +130,7 @@ def with_default_backend($backend):
 #         .canaries are those of which a canary gets a part; and with .default_backend
 # args:   answer: {service, port} => the same, answered (route.jq)
 def as_annotations_say(answer):
-  .default_backend = default_backend(answer)
+  .default_backend = (if .configured.closed then null else default_backend(answer) end)
   | . as $state
   | (.claims
      | if $state.app_protocols == {} then . else map(with_app_protocol($state.app_protocols; $state.options)) end

@@ -30,7 +30,7 @@ def is_said_to_clients:
   or startswith("access-control-");
 
 # input: such a name / output: whether clients must not say it: they could be anybody
-def is_dropped: . as $name | any($dropped[0][]; ascii_downcase == $name);
+def is_dropped: . as $name | any($dropped::dropped[0][]; ascii_downcase == $name);
 
 # input: such a name / output: whether the authentication service believes that nginx says it, or it is about the body
 def is_said_to_services:

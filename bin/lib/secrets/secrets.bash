@@ -1,20 +1,24 @@
 # secrets - how the passes get to know Secrets and ConfigMaps, which `certificates` reads beside them
 #
-# A kubectl for it in each pass would be most of what an idle controller costs, and a watch one that stays, with 50 MB.
-# So the Secrets are looked at when an Ingress names one that was not read yet, and every 5 s; more rarely if that would
-# take more than a sixth of a CPU, since anybody may have a hundred large ones that no Ingress names.
+# They are read beside the passes. Those that an Ingress names for the first time, or that the doorbell has heard of
+# (keys/changed), are asked for by name, at once. And all are looked at every minute, in case the doorbell has missed
+# one; every 5 s while it hears nothing of Secrets, as it may be off, or without the right. It is more rarely if that
+# would take more than a sixth of a CPU, since anybody may have a hundred large ones that no Ingress names.
 #
 # folder is of lists.bash; use_proxy, names_secret and names_config_map are api.bash's
 # shellcheck shell=bash disable=SC2154
 
 keys=$STATE_DIR/keys look_seconds=5 times_as_long=6 # as the CPU time of the last look
+seconds_if_heard=60 how=''
 
 # A new summary of the Ingresses may name other Secrets or ConfigMaps. The file is empty if none of them names one.
 note_wanted_secrets() {
+  local pattern
   : >"$folder/listed"
-  grep -m 1 -oE "$names_secret|$names_config_map" "$folder/new/ingresses.summary" >"$folder/wanted-secrets" ||
-    (($? == 1)) || # 1 means that there is none
-    summarise_again
+  for pattern in "$names_secret" "$names_config_map"; do
+    grep -m 1 -oE "$pattern" "$folder/new/ingresses.summary" || (($? == 1)) || # 1 means that there is none
+      summarise_again
+  done >"$folder/wanted-secrets"
 }
 
 # The disk is full. If the Ingresses become again what they were, they have to be summarised all the same: so they do
@@ -28,12 +32,14 @@ summarise_secrets() {
   local now edition='' listed='' valid_until='' unread=0 names_are_new=''
   if [[ ! -s $folder/wanted-secrets && -z $DEFAULT_TLS_SECRET ]]; then
     : >"$folder/last/secrets.summary"
+    [[ ! -s $keys/wanted ]] || : >"$keys/wanted" # the doorbell listens for none
     return
   fi
   take_time
   [[ -s $folder/listed ]] || names_are_new=yes
   list_secrets
-  if look_is_due; then
+  choose_look
+  if [[ -n $how ]]; then
     look
     list_secrets
   fi
@@ -66,12 +72,50 @@ print_list() { # TIME
 
 # --- looking
 
-# If the last one failed, each pass looks again. (took is in hundredths of a second.)
-look_is_due() {
-  local looked='' took=0
+# Sets how: "all", "changed", or nothing. If the last look failed, each pass looks again.
+choose_look() {
+  how=''
+  if look_at_all_is_due; then
+    how=all
+  elif something_is_to_be_asked; then
+    how=changed
+  fi
+  [[ -z $how ]] || ! is_looking || how=''
+}
+
+# (took is in hundredths of a second.)
+look_at_all_is_due() {
+  local looked='' took=0 seconds=$look_seconds
   { read -r looked <"$folder/looked" && read -r took <"$keys/took"; } 2>/dev/null || true # nobody has looked yet
-  [[ -z $looked || -s $folder/error/secrets || (-n $names_are_new && $unread -gt 0) ]] ||
-    ((now - looked >= look_seconds && (now - looked) * 100 >= took * times_as_long))
+  [[ -n $looked && ! -s $folder/error/secrets ]] || return 0
+  if is_heard && [[ ! -e $keys/unfinished ]]; then seconds=$seconds_if_heard; fi
+  ((now - looked >= seconds && (now - looked) * 100 >= took * times_as_long))
+}
+
+# Nothing rings for a ConfigMap. And a look that was killed has left something unread.
+something_is_to_be_asked() {
+  local changes=("$keys"/changed/*_*) looked=0 wanted=''
+  [[ ! -e ${changes[0]} && ! -e $folder/look-again ]] || return 0
+  [[ -z $names_are_new || $unread == 0 ]] || return 0
+  { read -r looked <"$folder/looked-by-name"; } 2>/dev/null || true          # nobody has looked yet
+  { mapfile -d '' -t wanted <"$folder/wanted-secrets"; } 2>/dev/null || true # there is only DEFAULT_TLS_SECRET
+  ((unread > 0)) || [[ ${wanted[0]-} =~ $names_config_map ]] || return
+  ((now - looked >= look_seconds))
+}
+
+# Whether the doorbell hears when a Secret changes.
+is_heard() {
+  local pid=''
+  { read -r pid <"$STATE_DIR/run/secrets-watch"; } 2>/dev/null && [[ -n $pid && -e /proc/$pid ]]
+}
+
+# Only one look at a time: a second one would wait for the first. It is noted before the first one can have ended, which
+# rings for the second.
+is_looking() {
+  local pid='' since=0
+  : >"$folder/look-again"
+  { read -r pid since <"$folder/looking"; } 2>/dev/null || return
+  [[ -n $pid && -e /proc/$pid ]] && ((now - since < 300))
 }
 
 # Starts `certificates` beside the passes. A pass that needs to know waits for it, but not for long: a certificate that
@@ -79,8 +123,14 @@ look_is_due() {
 # each pass. The pipe ends when it does; nothing comes. (read's status is above 128 when the time is over.)
 look() {
   local beside
-  printf '%s\n' "$now" >"$folder/looked"
-  exec {beside}< <(run_certificates)
+  if [[ $how == changed ]]; then
+    printf '%s\n' "$now" >"$folder/looked-by-name"
+  else
+    printf '%s\n' "$now" >"$folder/looked"
+  fi
+  rm -f "$folder/look-again"
+  exec {beside}< <(run_certificates "${how:-all}")
+  printf '%s %s\n' "$!" "$now" >"$folder/looking"
   if is_waited_for; then
     read -r -t "$(patience)" <&"$beside" || (($? <= 128)) || : >"$folder/is-late"
   elif ((unread == 0)); then
@@ -101,12 +151,28 @@ patience() {
 
 # While there are not enough CPUs, the passes come first, but not by much (nice): an Ingress may be closed until its
 # Secret has been read. Status 3: another one is at it.
-run_certificates() {
+run_certificates() { # all|changed
   local said status=0
-  said=$(nice -n 5 "$bin/certificates" "$folder/last/ingresses.summary" 2>&1) || status=$?
+  said=$(nice -n 5 "$bin/certificates" "$folder/last/ingresses.summary" "$1" 2>&1) || status=$?
   if ((status == 0)); then said=''; else said=${said:-certificates ended with status $status}; fi
-  if ((status != 3)) && [[ -d $folder/error ]]; then # a fetch that was run alone has taken its folder away
+  [[ -d $folder/error ]] || return 0 # a fetch that was run alone has taken its folder away
+  if ((status != 3)); then
     printf '%s' "$said" >"$folder/error/secrets.new"
     mv -T "$folder/error/secrets.new" "$folder/error/secrets"
   fi
+  rest_from_look "$1"
+}
+
+# A Secret that changes all the time must not keep a CPU busy: after a look by name, there is none for twice as long as
+# that took. (What waits for this process goes on when its output is closed.)
+rest_from_look() { # all|changed
+  local took=0 hundredths
+  exec >&-
+  if [[ $1 == changed ]]; then
+    { read -r took <"$keys/took-by-name"; } 2>/dev/null || true # it has failed
+    hundredths=$((took * times_as_long / 3))
+    ((hundredths == 0)) || sleep "$((hundredths / 100)).$(printf %02d "$((hundredths % 100))")"
+  fi
+  rm -f "$folder/looking"
+  [[ ! -e $folder/look-again ]] || ring
 }

@@ -69,7 +69,7 @@ def claims($context; answer):
   | map(
       annotations($context.options) as $set
       | ($set | asking) as $asking
-      | if $asking == [] or .upstream == null or is_free_of("auth-url"; $set) then .
+      | if $asking == [] or .upstream == null or .free_of_login or is_free_of("auth-url"; $set) then .
         elif $set["auth-url"] == null then closed("\($asking[0]) needs auth-url, which says who is asked")
         else
           . as $claim
@@ -164,7 +164,7 @@ def model:
 
 # input: a location / output: its directives
 def location:
-  if .set["auth-url"] and .upstream and is_free_of("auth-url"; .set) then
+  if .set["auth-url"] and .upstream and (.free_of_login or is_free_of("auth-url"; .set)) then
     "set $asks \(.options); " # nobody is asked, so the headers of auth-response-headers are empty: no client can say them
   elif .set["auth-url"] and .upstream and (.who | not) then
     "return 500 \"\("\(not_available(.nobody // "auth-url asks nobody")): path \(.path) of \(.of)." | harmless)\\n\"; "

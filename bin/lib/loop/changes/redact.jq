@@ -7,7 +7,7 @@
 # What sorts, sorts as before: of all words that are replaced, the first by the alphabet becomes redacted0001, and so
 # on; networks likewise. Equal words stay equal. These stay as they are, for they decide what nginx.conf looks like:
 # numbers, true and false, words of a fixed list, and names of hosts, headers, cookies, Services and Secrets.
-include "changes/sentences"; # without_values
+include "loop/changes/sentences"; # without_values
 import "annotations" as $table;
 
 # output: {annotation: true} of those whose text is such a word or name. What is not named here is redacted.

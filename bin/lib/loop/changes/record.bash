@@ -67,7 +67,7 @@ write_for_page() { # FOLDER
   [[ -e $before ]] || before=/dev/null
   diff "$before" "$1/snapshot" >"$1/objects" || (($? == 1))
   diff -U 1 -I config-hash "$1/nginx.conf.old" "$1/nginx.conf" >"$1/nginx" || (($? == 1))
-  run_jq -c -f "$bin/lib/changes/page.jq" --rawfile change "$1/change" --rawfile took "$1/took" \
+  run_jq -c -f "$bin/lib/loop/changes/page.jq" --rawfile change "$1/change" --rawfile took "$1/took" \
     --rawfile objects "$1/objects" --rawfile nginx "$1/nginx" "$1/model.json" >"$1/page" || return
   head -n 1 "$1/page" >"$1/entry"
   tail -n +2 "$1/page" >"$page/new" && mv -T "$page/new" "$page/${1##*/}.json"

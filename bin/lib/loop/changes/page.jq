@@ -9,7 +9,7 @@
 #           hosts: [{host, paths: [{path, type, of, service, port, pods: [address], status, reason, message}]}],
 #           problems: [{of, reason, message}] of what is in no path,
 #           objects, nginx: [line of a diff]
-include "changes/sentences";
+include "loop/changes/sentences";
 
 # input: a line of the snapshot / output: what it says, in lines
 def told:

@@ -1,0 +1,204 @@
+# What explain says of requests is what nginx does with them.
+load helpers
+
+setup() {
+  common_setup
+  export KUBECONFIG=/dev/null # there is no cluster
+}
+teardown() { common_teardown; }
+
+# The pods of the clusters of combinations.jq. Each also plays a login service: it lets nobody in whose request says so.
+start_random_pods() {
+  local addresses
+  addresses=$(printf '    listen %s;\n' 127.78.{0..5}.{1,2}:{8080,'8443 ssl'})
+  "$bin/certificates" default
+  printf 'joe:{PLAIN}good\n' | tee "$STATE_DIR/keys/users.map.htpasswd" >"$STATE_DIR/keys/users.file.htpasswd"
+  chmod -R a+rX "$STATE_DIR/keys"
+  cat >"$dir/pods.conf" <<CONF
+pid $dir/pods.pid;
+error_log $dir/pods.log crit;
+events {}
+http {
+  access_log off;
+$(temp_paths "$dir/pods")
+  map "\$http_x_original_method|\$http_x_login" \$code { ~^.+[|]no\$ 401; default 200; }
+  server {
+$addresses
+    ssl_certificate $STATE_DIR/keys/default.pem; ssl_certificate_key $STATE_DIR/keys/default.pem;
+    large_client_header_buffers 16 16k;
+    if (\$code = 401) { return 401; }
+    location / { return 200; }
+  }
+}
+CONF
+  mkdir -p "$dir/pods"
+  nginx -e stderr -c "$dir/pods.conf"
+}
+
+# A line of JSON on standard input becomes what curl is to do: each question is asked twice, as logins are given or not;
+# and often where a canary may have its share. Its number and the way are its ID, which nginx logs.
+curl_config() {
+  jq -r --arg http "$HTTP_PORT" --arg https "$HTTPS_PORT" '
+    def quoted: "\"\(gsub("\\\\"; "\\\\") | gsub("\""; "\\\""))\"";
+    (.url | capture("^(?<scheme>[a-z]+)://(?<host>[^/]+)(?<target>.*)$")) as {$scheme, $host, $target}
+    | ("yes", "no") as $login
+    | range(if $login == "yes" then .times else 1 end) as $time
+    | "next",
+      "url = \("\($scheme)://\($host | sub("[.]?(:[0-9]+)?$"; ""))\($target)" | quoted)",
+      "connect-to = \(if $scheme == "http" then "::127.0.0.1:\($http)" else "::127.0.0.1:\($https)" end | quoted)",
+      "header = \("Host: \($host)" | quoted)", "header = \("X-Request-ID: \(.number).\($login).\($time)" | quoted)", "header = \("X-Login: \($login)" | quoted)",
+      "header = \("X-Forwarded-For: \(.from)" | quoted)",
+      (.headers[] | "header = \(quoted)"),
+      "request = \(.method | quoted)", (select(.method == "POST") | "data = \"\""),
+      "insecure", "http1.1", "path-as-is", "globoff", "silent", "output = \"/dev/null\"", "max-time = 20",
+      "write-out = \"\(.number).\($login).\($time)\\t%{http_code}\\t%header{location}\\n\""'
+}
+
+# The snapshot of tables/explain.yaml, which all tests of this file share.
+shop() {
+  local file=$BATS_FILE_TMPDIR/shop
+  if [[ ! -e $file ]]; then
+    (source "$bin/settings" && source "$bin/lib/check/manifests/manifests.bash" &&
+      read_manifests "$dir/manifests" "$BATS_TEST_DIRNAME/tables/explain.yaml" &&
+      empty_snapshot | with_manifests "$dir/manifests") >"$file"
+  fi
+  echo "$file"
+}
+
+# Asks, and sets output and status.
+explain() { # ARGUMENT...
+  run "$bin/explain" --snapshot "$(shop)" "$@"
+}
+
+# Fails unless explain ends with STATUS and its text has each TEXT.
+assert_explained() { # STATUS TEXT... -- ARGUMENT...
+  local expected=$1 texts=()
+  shift
+  while [[ $1 != -- ]]; do texts+=("$1") && shift; done
+  explain "${@:2}"
+  assert_equal "$expected" "$status"
+  for text in "${texts[@]}"; do assert_contains "$output" "$text"; done
+}
+
+@test "a pod answers: which rule decides, which it beats, who lost the host and the path, and what the pod gets" {
+  assert_explained 0 'a pod of Service shop/next, port 80, answers: one of 10.0.0.9:8080' \
+    '/carts/new/pay: Prefix /carts/new of shop/shop decides' 'counts less: Prefix /carts of shop/shop' \
+    'lost: other/thief: host shop.example belongs to namespace shop' 'Host: shop.example' \
+    'EndpointSlice shop/next-1: 1 ready' 'shop/shop, the rule for host shop.example, path /carts/new (Prefix)' -- http://shop.example/carts/new/pay
+  assert_explained 0 'one of 10.0.0.1:8080, 10.0.0.2:8080' 'lost: shop/late: Prefix path /carts of host shop.example is already taken by Ingress shop/shop' \
+    -- http://shop.example/carts?a=b
+  refute_contains "$output" 10.0.0.3
+}
+
+@test "for a 404, the nearest paths are named; and status 1 says that no pod answers" {
+  assert_explained 1 'nginx answers 404' 'no path matches /cart/7' 'there is Exact /cart of shop/shop' 'there is Prefix /carts of shop/shop' -- http://shop.example/cart/7
+  assert_explained 0 'Exact /cart of shop/shop decides' -- shop.example/cart
+  assert_explained 1 'nginx answers 404' 'no Ingress names none.example' -- http://none.example/
+}
+
+@test "a wildcard answers for one label, in any case and with a port, and nobody for two" {
+  assert_explained 0 '*.shop.example is the wildcard that matches' -- http://A.Shop.Example:8000/x
+  assert_explained 1 'no Ingress names a.b.shop.example' -- http://a.b.shop.example/x
+}
+
+@test "a path is told as nginx reads it, and what nginx refuses is told, too" {
+  assert_explained 0 '/carts/new/x: Prefix /carts/new of shop/shop decides' 'GET //carts/%6eew/x' -- http://shop.example//carts/%6eew/x
+  assert_explained 1 'nginx answers 400' 'a segment "." or ".."' -- http://shop.example/carts/../cart
+}
+
+@test "without ready pods, without a Service, or without the protection that is asked for, the reason is told and the stage that found it" {
+  assert_explained 1 'nginx answers 503' 'NoReadyEndpoints: Service shop/idle has no ready endpoint for port 80' 'EndpointSlice shop/idle-1: 0 ready' 'stage located' -- http://shop.example/idle
+  assert_explained 1 'nginx answers 503' 'ServiceNotFound: Service shop/gone does not exist' 'it has no EndpointSlice' 'stage answered' -- http://shop.example/missing
+  assert_explained 1 'nginx answers 503' 'ProtectionNotAvailable: closed, because its protection is not available here: Secret shop/none does not exist' 'stage as_annotations_say' -- http://closed.example/
+}
+
+@test "source ranges are judged for the address that the question names" {
+  assert_explained 1 'nginx answers 403' 'allowlist-source-range: 10.0.0.0/8: answers 403' -- http://staff.example/
+  assert_explained 0 'allowlist-source-range: 10.0.0.0/8: lets it pass' 'X-Forwarded-For: 10.1.1.1' -- --from 10.1.1.1 http://staff.example/
+}
+
+@test "redirects are told with their target, and HTTPS is spoken for a URL that has it" {
+  assert_explained 1 'nginx answers 301, and sends the client to https://new.example/there' 'permanent-redirect: https://new.example/there: answers 301' -- http://moved.example/x
+  assert_explained 1 'nginx answers 308, and sends the client to https://secure.example/a?b=c' -- 'http://secure.example/a?b=c'
+  assert_explained 0 'a pod of Service shop/cart' 'X-Forwarded-Proto: https' 'the default one, which clients do not trust' -- https://secure.example/a
+}
+
+@test "a pod is told the path that a rewrite-target has made" {
+  assert_explained 0 'GET /api/a/b?c=d' 'rewrite-target: /api/$1' -- 'http://api.example/v1/a/b?c=d'
+}
+
+@test "a login is asked for; where the passwords are not at hand, both answers are named" {
+  assert_explained 1 'nginx answers 401' 'auth-secret: users: answers 401' -- http://users.example/
+  assert_explained 0 'if the password is right: a pod of Service shop/cart' 'if the password is wrong: nginx answers 401' -- -H 'Authorization: Basic am9lOng=' http://users.example/
+  mkdir -p "$STATE_DIR/keys"
+  printf 'joe:{PLAIN}x\n' >"$STATE_DIR/keys/$(jq -r 'select(.certificate == "shop/users").file' "$(shop)")"
+  chmod -R a+rX "$STATE_DIR/keys"
+  assert_explained 0 'answer      a pod of Service shop/cart' -- -H 'Authorization: Basic am9lOng=' http://users.example/
+  assert_explained 1 'nginx answers 401' -- -H 'Authorization: Basic am9lOnk=' http://users.example/
+}
+
+@test "what another service, chance or a counter decides is named with its condition" {
+  assert_explained 0 'if the login service says 2xx: a pod of Service shop/cart' 'if the login service does not say 2xx: nginx answers 401' -- http://asked.example/
+  assert_explained 0 'if it has no part in the share of the canary: a pod of Service shop/cart' 'if it has a part in the share of the canary shop/canary: a pod of Service shop/next' -- http://canary.example/
+  assert_explained 0 'answer      a pod of Service shop/next' 'takes it' -- -H 'X-Canary: always' http://canary.example/
+  assert_explained 0 'answer      a pod of Service shop/cart' -- -H 'X-Canary: never' http://canary.example/
+  assert_explained 0 'if this client asks too often: nginx answers 503' -- http://limited.example/
+}
+
+@test "a certificate is named with its Secret and its end" {
+  make_pair "$dir/pair" secure.example ecdsa
+  jq -n --rawfile crt "$dir/pair.crt" --rawfile key "$dir/pair.key" '{apiVersion: "v1", kind: "Secret", type: "kubernetes.io/tls",
+    metadata: {name: "pair", namespace: "shop"}, data: {"tls.crt": ($crt | @base64), "tls.key": ($key | @base64)}}' >"$dir/pair.json"
+  assert_explained 0 'Secret shop/pair for secure.example, until 20' -- -f "$dir/pair.json" https://secure.example/
+}
+
+@test "a question that is none ends with status 2 and a sentence" {
+  assert_explained 2 'is no URL' -- 'http://'
+  assert_explained 2 'write a space as %20' -- 'http://a.example/a b'
+  assert_explained 2 'a URL is needed' --
+  assert_explained 2 '--nonsense is no option' -- --nonsense
+  run "$bin/explain" http://a.example/
+  assert_equal 2 "$status"
+  assert_contains "$output" "there is no $STATE_DIR/live/snapshot"
+}
+
+@test "nothing stays behind: no nginx, and no folder" {
+  TMPDIR=$dir explain http://shop.example/cart
+  assert_equal 0 "$status"
+  assert_equal '' "$(find "$dir" -name 'explain.*')"
+  wait_for 10 no_nginx_of_explain
+}
+
+no_nginx_of_explain() {
+  ! pgrep -f "nginx.*$dir/explain" >/dev/null
+}
+
+# --- the proof
+
+@test "whatever is asked of whatever cluster, the answer is one that explain names, and each that it names can be had" {
+  local number=${FIRST_CLUSTER:-1} clusters=${CLUSTERS:-3} count=${REQUESTS:-30} asked=0 unsure=0
+  start_random_pods
+  export ACCESS_LOG=json TRUSTED_PROXIES=127.0.0.1
+  while IFS= read -r lists; do
+    "$fixtures/snapshot" <<<"$lists" >"$dir/snapshot"
+    : >"$dir/access.log"
+    serve_snapshot <"$dir/snapshot"
+    jq -n -c -L "$BATS_TEST_DIRNAME/tables" --argjson cluster "$number" --argjson count "$count" -f "$BATS_TEST_DIRNAME/tables/questions.jq" >"$dir/questions"
+    "$bin/explain" --snapshot "$dir/snapshot" --questions "$dir/questions" --json >"$dir/explained" || (($? == 1))
+    jq -c -s --slurpfile explained "$dir/explained" 'to_entries[] | .value + {number: .key, times: (if any($explained[.key].answers[].when // ""; test("share")) then 40 else 1 end)}' "$dir/questions" >"$dir/asks"
+    curl_config <"$dir/asks" | curl -K - >"$dir/got"
+    wait_for 15 all_logged
+    compared=$(jq -n -r --slurpfile explained "$dir/explained" --rawfile got "$dir/got" --slurpfile log "$dir/logged" -f "$BATS_TEST_DIRNAME/tables/compared.jq")
+    [[ $compared != *different* ]] || { echo "cluster $number: $compared" && return 1; }
+    asked=$((asked + count)) unsure=$((unsure + ${compared##* })) number=$((number + 1))
+  done < <(jq -n -c -L "$BATS_TEST_DIRNAME/tables" --argjson first "$number" --argjson count "$clusters" --slurpfile examples "$BATS_TEST_DIRNAME/tables/examples.json" \
+    --argjson classes "$(jq -c .ingressClasses "$fixtures/rules/lists.json")" -f "$BATS_TEST_DIRNAME/tables/combinations.jq" | sed 's/"10[.]1[.]/"127.78./g')
+  echo "# $asked requests, $((unsure * 1000 / asked)) in a thousand have several answers" >&3
+  assert_equal "$((${FIRST_CLUSTER:-1} + clusters))" "$number"
+  ((unsure * 100 < asked * 15))
+}
+
+all_logged() {
+  grep -a '^{"time"' "$dir/access.log" >"$dir/logged"
+  (($(wc -l <"$dir/logged") == $(wc -l <"$dir/got")))
+}
