@@ -15,6 +15,7 @@ include "annotations/feature-files";
 include "render/server-blocks"; # merged, on_all_ports, against_redirects
 include "render/location-blocks"; # redirected, by_protocol, for_clients
 include "render/certificate-maps"; # with_certificates
+include "render/stream-blocks"; # streams
 include "quoting"; # in_quotes, harmless, as_expression, sentence
 
 # input: an upstream / output: its block
@@ -26,8 +27,7 @@ include "quoting"; # in_quotes, harmless, as_expression, sentence
 def upstream_block:
   "  upstream \(.name | in_quotes) {",
   (.endpoints[] | "    server \(in_quotes) max_fails=0;"),
-  .lines[]?,
-  "    keepalive \(.connections // 64);", "    keepalive_timeout \(.idle_seconds // 4)s;", "  }", "";
+  .lines[]?, "    keepalive \(.connections // 64);", "    keepalive_timeout \(.idle_seconds // 4)s;", "  }", "";
 
 # input: a location / output: the directives that answer
 def answer:
@@ -58,12 +58,11 @@ def server_block:
   (.locations | map(select(.pathType == "Exact") | {(.path): true}) | add // {}) as $exact
   | "  server {",
     ("    listen \($ENV.HTTP_PORT)\(if .host == "" then " default_server" else "" end);" | on_all_ports),
-    "    server_name \(.names // (.host | server_name));",
-    .tls[]?,
-    "    if ($nginx_says) { return 400 $nginx_says; }",
-    .lines[]?,
+    "    server_name \(.names // (.host | server_name));", .tls[]?,
+    "    if ($nginx_says) { return 400 $nginx_says; }", .lines[]?,
     (.locations[] | "    location \(heads($exact)) { \(redirected | by_protocol | for_clients | answer) }"),
     "  }", "";
 
 (input | with_features | with_certificates | merged) as $model # input and not `.`: no input at all must be an error
-| ($model.upstreams[]? | upstream_block), $model.lines[]?, ($model.servers[]? | against_redirects | server_block)
+| ($model | streams), ($model.upstreams[]? | upstream_block), $model.lines[]?,
+  ($model.servers[]? | against_redirects | server_block)

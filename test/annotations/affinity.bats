@@ -200,3 +200,11 @@ pods_of_clients() { # HOST
   assert_equal '' "$(cookie affinity.example /)"
   assert_equal 'INGRESSCOOKIE=KEY; Path=/; HttpOnly' "$(cookie comma.example /a,b)"
 }
+
+@test "a path with a session is closed like any other beside a protected path that is refused, and nobody else is harmed" {
+  ingress plain plain.example / red
+  ingress refused shut.example '/app(/|$)(.*)' red whitelist-source-range=127.0.0.0/8
+  ingress session shut.example / red affinity=cookie
+  serve
+  assert_equal '200 503' "$(statuses plain.example/ shut.example/)"
+}

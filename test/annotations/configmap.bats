@@ -72,7 +72,7 @@ keys_are() { # KEY=VALUE...
 @test "without a last good value, a wrong key that protects closes all; and so do a web application firewall, and a ConfigMap that is missing" {
   ingress red red.example / red
   ingress moved moved.example / red permanent-redirect=https://www.example
-  for wrong in block-cidrs=all denylist-source-range=1.2.3 force-ssl-redirect=yes global-auth-url=nowhere enable-modsecurity=true 'server-snippet=deny all;' limit-rate=010; do
+  for wrong in block-cidrs=all denylist-source-range=1.2.3 force-ssl-redirect=yes global-auth-url=nowhere enable-modsecurity=true 'server-snippet=deny all;' limit-rate=010 add-headers=ing/none; do
     keys_are "$wrong"
     serve
     assert_equal '503 503' "$(statuses {red,moved}.example/)" || { echo "$wrong" && false; }
@@ -175,4 +175,41 @@ keys_are() { # KEY=VALUE...
   serve
   assert_equal '' "$(header content-type red.example /)"
   assert_contains "$(problems)" 'hide-headers has "not/a/name", which is left out'
+}
+
+@test "add-headers names a ConfigMap of headers for each answer; a change counts, and what is wrong or gone keeps the last good ones" {
+  keys_are add-headers=ing/answers
+  configmap ing/answers X-Frame-Options=DENY X-Seen='$host "a\b"' Content-Type=text/html
+  configmap headers X-Own=1
+  ingress red red.example / red
+  ingress own own.example / red custom-headers=headers
+  serve
+  for host in red own nobody; do
+    assert_equal DENY "$(header x-frame-options $host.example /)"
+    assert_equal "$host.example \"a\\b\"" "$(header x-seen $host.example /)"
+  done
+  assert_equal 1 "$(header x-own own.example /)"
+  assert_contains "$(problems)" 'add-headers names ConfigMap ing/answers: Content-Type is left out'
+  without ing/answers
+  configmap ing/answers X-Frame-Options=SAMEORIGIN
+  serve
+  assert_equal SAMEORIGIN "$(header x-frame-options red.example /)"
+  without ing/answers
+  configmap ing/answers 'X-Frame-Options=$nothing'
+  serve
+  assert_equal SAMEORIGIN "$(header x-frame-options red.example /)"
+  assert_contains "$(problems)" 'X-Frame-Options has a variable that a header cannot have. The last good headers hold'
+  without ing/answers
+  serve
+  assert_equal SAMEORIGIN "$(header x-frame-options red.example /)"
+}
+
+@test "proxy-set-headers names a ConfigMap of headers for pods, instead of the client's; not of those that pods believe" {
+  keys_are proxy-set-headers=ing/pods
+  configmap ing/pods X-Team=blue X-Path='$request_uri "q"' X-Real-IP=1.2.3.4 Host=evil X-Auth-Request-User=root
+  ingress red red.example / red
+  serve
+  assert_equal 'blue /a?b "q"' "$(pod_gets '"\(.header["X-Team"][0]) \(.header["X-Path"][0])"' red.example '/a?b' -H 'X-Team: red')"
+  assert_equal '127.0.0.1 red.example null' "$(pod_gets '"\(.header["X-Real-Ip"][0]) \(.host) \(.header["X-Auth-Request-User"])"' red.example /)"
+  assert_contains "$(problems)" 'Host, X-Auth-Request-User, X-Real-IP is left out'
 }

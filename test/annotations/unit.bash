@@ -81,12 +81,17 @@ secrets_are() { # [OBJECT...]
   [[ ! -e $STATE_DIR/keys/times ]] || set_times 0 # as if they had been asked for long ago
 }
 
-# The list that has the ConfigMap of CONFIGMAP, or nothing.
+# The lists that have one ConfigMap each, and one that has none.
 list_configmap() {
-  local file=$api/configmap-${CONFIGMAP/\//-}
+  local file list name
   [[ -n ${CONFIGMAP-} ]] || return 0
-  [[ -e $file ]] || file=/dev/null
-  jq -c -s --arg version "$revision" '{kind: "ConfigMapList", apiVersion: "v1", metadata: {resourceVersion: $version}, items: map({metadata} + del(.kind, .apiVersion))}' "$file" >"$api/configmaps"
+  rm -f "$api"/configmaps*
+  for file in /dev/null "$api"/configmap-*; do
+    [[ -e $file ]] || continue
+    list=$(jq -c -s --arg version "$revision" '{kind: "ConfigMapList", apiVersion: "v1", metadata: {resourceVersion: $version}, items: map({metadata} + del(.kind, .apiVersion))}' "$file")
+    name=$(jq -r '.items[].metadata.name' <<<"$list")
+    printf '%s\n' "$list" >"$api/configmaps${name:+-metadata.name=$name}"
+  done
 }
 
 # What the passes of some seconds fetch: one that looks at the Secrets at once and waits for it.

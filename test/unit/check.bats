@@ -287,6 +287,7 @@ assert_verdicts() { # FIRST COUNT
   check "$dir/ingresses.json"
   assert_json '.ingresses | length' "$2" <"$dir/verdicts" || return
   "$fixtures/snapshot" <"$dir/lists" >"$dir/snapshot"
+  rm -f "$dir/model.json"
   features_in_use=$dir/features
   (source "$bin/lib/annotations/features.bash" && choose_features <"$dir/snapshot")
   serve_snapshot <"$dir/snapshot"

@@ -13,7 +13,8 @@ summary_of() { # DATA [BEFORE]
 
 summarise_items() { # [BEFORE] <ITEMS
   # shellcheck source=bin/settings
-  (source "$bin/settings" && jq -n -R -c -L "$bin/lib" -f "$bin/lib/annotations/configmap/configmap.jq" --arg name ing/keys --arg before "${1-}")
+  (source "$bin/settings" && jq -n -R -c -L "$bin/lib" -f "$bin/lib/annotations/configmap/configmap.jq" --arg name ing/keys --arg before "${1-}" \
+    --rawfile add_headers "${ADD_HEADERS:-/dev/null}" --rawfile proxy_set_headers "${PROXY_HEADERS_FILE:-/dev/null}")
 }
 
 # What nginx is to be told with this data beside the fixture rules.
@@ -40,9 +41,9 @@ configuration_with() { # DATA
 @test "values of each type: what they come to, and what is wrong" {
   # shellcheck source=bin/settings
   (source "$bin/settings" && jq -R -r -L "$bin/lib" 'include "annotations/configmap/keys"; include "annotations/configmap/parts";
-    include "annotations/configmap/log"; include "annotations/configmap/blocks"; include "annotations"; include "networks"; include "allow";
+    include "annotations/configmap/headers"; include "annotations/configmap/log"; include "annotations/configmap/blocks"; include "annotations"; include "networks"; include "allow";
     (index("|")) as $first | (rindex("|")) as $last | {key: .[:$first], value: .[$first + 1:$last]}
-    | (({(.key): .value} | summary("ing/keys"; {}; []; [])) as $it
+    | (({(.key): .value} | summary("ing/keys"; {}; []; []; {}; {})) as $it
        | [ ($it | .settings, .annotations, .directives, .parts | to_entries[]
             | "\(.key)=\(if .key == "access_log" then "*" elif .value | type == "string" then .value else .value | tojson end)"),
            (if $it.problems != [] then "wrong" else empty end), (if $it.closed then "closed" else empty end) ] | join(" ")) as $actual
@@ -96,6 +97,20 @@ configuration_with() { # DATA
 @test "without a ConfigMap, nothing is different, and no line says so" {
   CONFIGMAP='' "$bin/render" <"$fixtures/rules/model.json" >"$dir/without"
   "$bin/render" <"$fixtures/rules/model.json" | diff "$dir/without" -
+}
+
+@test "while changes of a namespace are held back, a ConfigMap still counts, and its changes go live at once" {
+  # shellcheck source=bin/hold-back
+  source "$bin/hold-back"
+  mkdir -p "$STATE_DIR/live"
+  with_line() { head -n 1 "$fixtures/rules/snapshot" && summary_of "$1" && tail -n +2 "$fixtures/rules/snapshot"; }
+  with_line '{"block-cidrs": "10.0.0.0/8"}' >"$STATE_DIR/live/snapshot"
+  echo '{"demo": {"paid": 1190, "changed": 999, "held": 900}}' >"$dir/accounts"
+  with_line '{"block-cidrs": "10.0.0.0/16"}' | sed '/"slice":"demo/s/"ready":\["/"ready":["127.77.0.9","/' >"$dir/snapshot"
+  hold_back "$dir/accounts" 1000 <"$dir/snapshot" >"$dir/held"
+  assert_contains "$(<"$dir/held")" ChangesHeldBack
+  assert_contains "$(sed -n 2p "$dir/held")" '"blocked_networks":["10.0.0.0/16"]'
+  assert_contains "$("$bin/route" <"$dir/held" | jq -c .configured.parts)" '10.0.0.0/16'
 }
 
 # The values are those of the table; wrong ones among them have to be left out.

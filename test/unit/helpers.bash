@@ -315,7 +315,7 @@ $(temp_paths "$api/tmp")
     location ~ ^/apis?/(.*/)?(?<kind>[a-z]+)\$ {
       if (-f $api/forbidden) { return 403 '{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not allowed to list","reason":"Forbidden","code":403}'; }
       if (-f $api/slow) { set \$limit_rate 20; }
-      try_files /\$kind =404;
+      try_files "/\$kind-\$arg_fieldSelector" /\$kind =404;
     }
   }
 }

@@ -28,11 +28,11 @@ is_read() { # FILE
   [[ " ${level_1[*]} " == *" $1 "* || $1 == bin/settings || $1 == bin/lib/fetch/@(lists|fetch).bash || $1 =~ ^bin/lib/[^/]+$ ]]
 }
 
-# A word of jq gives what it gets (that for a problem gives none); a word of bash does nothing.
+# A word of jq gives what it gets (those for a problem and for what is not HTTP give none); a word of bash does nothing.
 words_of() { # FILE
   case $1 in
     */namespaces.jq) echo empty ;; # a program: no namespace is being deleted
-    *.jq) sed -nE 's/^def (refused_name):.*/def \1: empty;/p; t; s/^def ([^:]+):.*/def \1: .;/p' "$1" ;;
+    *.jq) sed -nE 's/^def (refused_name|streams):.*/def \1: empty;/p; t; s/^def ([^:]+):.*/def \1: .;/p' "$1" ;;
     *.bash) sed -nE 's/^([a-z_]+)\(\).*/[[ $(type -t \1) == function ]] || \1() { :; }/p' "$1" ;;
     *.json) cat "$1" ;;
   esac
@@ -65,7 +65,7 @@ template_names='${ADMIN_PORT} ${STATE_DIR}'
 with_fragments() {
   sed -e 's|^@processes.conf.template@|pid ${STATE_DIR}/run/nginx.pid; error_log stderr;|' \
     -e 's|^@space.conf.template@|  client_body_temp_path ${STATE_DIR}/a; proxy_temp_path ${STATE_DIR}/b; fastcgi_temp_path ${STATE_DIR}/c; uwsgi_temp_path ${STATE_DIR}/d; scgi_temp_path ${STATE_DIR}/e;|' \
-    -e 's|^@answers.conf.template@|  map "" $nginx_says { default ""; }|' -e '/^@.*template@$\|^@MODULES@$\|^@STREAM@$/d'
+    -e 's|^@answers.conf.template@|  map "" $nginx_says { default ""; }|' -e '/^@.*template@$/d'
 }
 
 # apply

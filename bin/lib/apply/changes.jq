@@ -38,7 +38,13 @@ def asked($other; $in_both):
   | group_by(.of) | map({(.[0].of): map(.asks)}) | add // {};
 
 # input: a model / output: {"namespace/name:port": ["address:port", ...], ...}
-def pods: [.upstreams[]? | {("\(.service):\(.port)"): .endpoints}] | add // {};
+def pods:
+  [ (.upstreams[]? | {("\(.service):\(.port)"): .endpoints}),
+    (.streams[]? | {("\(.service):\(.servicePort) of \(.protocol) port \(.port)"): .endpoints}) ]
+  | add // {};
+
+# input: a model / output: {"TCP port 9000": to which Service it goes, and how, ...}
+def ports: [.streams[]? | {"\(.protocol) port \(.port)": delpaths([["endpoints"]])}] | add // {};
 
 # input: a model / output: {"host": [file, ...], ...}
 def certificates:
@@ -52,9 +58,13 @@ def changes($old; $new):
   | ($old | asked($new; $in_both)) as $asked | ($new | asked($old; $in_both)) as $asks
   | ($old | pods) as $had | ($new | pods) as $has
   | ($old | certificates) as $showed | ($new | certificates) as $shows
+  | ($old | ports) as $passed | ($new | ports) as $passes
   | [ ($after | minus($before) | listed("added")),
       ([$after[] | select($in_both[.] and $asks[.] != $asked[.])] | listed("changed")),
       ($before | minus($after) | listed("removed")),
+      ([$passes | keys[] | select($passed[.] | not)] | listed("opened")),
+      ([$passes | keys[] | select($passed[.] and $passed[.] != $passes[.])] | listed("changed")),
+      ([$passed | keys[] | select($passes[.] | not)] | listed("closed")),
       ( [$had + $has | keys[] | select($had[.] != $has[.] and (($before == $after) or ($had[.] and $has[.])))]
         | ( .[:8][] as $name
             | ($has[$name] // [] | minus($had[$name] // []) | listed("\($name) gained pod")),

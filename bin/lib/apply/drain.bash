@@ -118,10 +118,11 @@ end_workers() { # WHICH WORKER...
   done
 }
 
-# Prints how many open (01) connections of clients it has.
+# Prints how many open (01) connections of clients it has; those of TCP services, too, by the ports that are live.
 count_clients() { # WORKER
-  local ports address state inode
+  local ports port address state inode
   printf -v ports '%04X|%04X' "$HTTP_PORT" "$HTTPS_PORT"
+  while read -r port; do printf -v ports '%s|%04X' "$ports" "$port"; done < <(jq '.streams[]?.port' "$live/model.json")
   sockets_of "$1" | grep -cxF -f <(while read -r _ address _ state _ _ _ _ _ inode _; do
     [[ $state != 01 || ! ${address##*:} =~ ^($ports)$ ]] || echo "socket:[$inode]"
   done < <(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)) || true # it fails if it counts 0
@@ -133,12 +134,6 @@ count_cut() { # NUMBER
   [[ ! -s $STATE_DIR/run/cut ]] || read -r _ before <"$STATE_DIR/run/cut"
   echo "cut_connections $((before + $1))" >"$STATE_DIR/run/cut.new"
   mv -T "$STATE_DIR/run/cut.new" "$STATE_DIR/run/cut"
-}
-
-# Prints its sockets as /proc names them, a line each.
-sockets_of() { # WORKER
-  # A connection may end while find looks, and then find fails.
-  find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null || true
 }
 
 # Sets restless: whether somebody causes reloads all the time; and sockets: the connections of this

@@ -24,5 +24,5 @@ def as_kernel_says:
 
 ($accounts[0] // {} | restless($now)) as $restless
 | select($restless != [])
-| .upstreams[]? | select(.service | split("/")[0] | IN($restless[]) | not)
+| .upstreams[]?, .streams[]? | select(.service | split("/")[0] | IN($restless[]) | not)
 | .endpoints[] | as_kernel_says

@@ -6,7 +6,7 @@
 #   {}                             it belongs to no Service
 #   {slice, service, fqdn: true}   it has names instead of addresses
 #   {slice: "namespace/name", service: "namespace/name", family: "IPv4" or "IPv6",
-#    ports: {"name of a TCP port": number}, ready: [address], ending: [address]}
+#    ports: {"name of a TCP port": number, "name/UDP": number}, ready: [address], ending: [address]}
 #                                  IPv6 addresses in brackets, as in a URL;
 #                                  of_controllers: true if they are the controller's own (reachable.jq);
 #                                  refused: which are left out, and why (cidrs.jq)
@@ -14,8 +14,9 @@ include "route/reachable"; # of_controllers
 include "fetch/items"; # key, is_tcp, each_item
 include "allow"; # is_port, is_ipv4, is_ipv6
 
-# input: an EndpointSlice / output: {"name of a TCP port": number}
-def ports: [.ports[]? | select((.port | is_port) and is_tcp) | {(.name // ""): .port}] | add // {};
+# input: an EndpointSlice / output: {"name of a TCP port": number, "name/UDP": number of a UDP port}
+def ports: [ .ports[]? | select(.port | is_port)
+  | {"\(.name // "")\(if is_tcp then "" else "/\(.protocol)" end)": .port} ] | add // {};
 
 # input: an EndpointSlice / output: [address] of those of its endpoints that are asked for
 #

@@ -2,11 +2,11 @@
 #
 # shellcheck shell=bash disable=SC2034,SC2154 # for those who source this; bin is of settings
 
-source "$bin/lib/annotations/configmap/configmap.bash" # add_configmap_to_lists, note_configmap
+source "$bin/lib/annotations/configmap/configmap.bash" # add_configmap_to_lists, add_named_configmaps, note_configmap
 
 declare -A lists=() kinds=() programs=() # of each list, by its name: its path, its kind, what summarises it
 declare -A state=()                      # in this pass: "same" or "new"
-in_order=() empty_lists=() arguments=() summaries=() folder=''
+has_streams=${TCP_SERVICES:-$UDP_SERVICES} in_order=() empty_lists=() arguments=() summaries=() folder=''
 
 # A row for each list: its name, the kind of its items, what summarises it, and its path. Who asks for which host and
 # path (claims) is in the Ingresses only; another source of claims is another row.
@@ -14,15 +14,10 @@ in_order=() empty_lists=() arguments=() summaries=() folder=''
 # Of the namespaces, only those that are being deleted are read. With WATCH_NAMESPACE, a Role must be enough, and a Role
 # cannot allow anybody to read IngressClasses or namespaces, which are in no namespace: those lists count as empty.
 define_lists() {
-  local here=${WATCH_NAMESPACE:+namespaces/$WATCH_NAMESPACE/} name kind program path
-  while read -r name kind program path; do
-    kinds[$name]=$kind
-    [[ $program == - ]] || programs[$name]=$bin/lib/fetch/$program in_order+=("$name")
-    if [[ -z $WATCH_NAMESPACE || $path == *"/namespaces/$WATCH_NAMESPACE/"* ]]; then
-      lists[$name]=$path
-    else
-      empty_lists+=("$name")
-    fi
+  local here=${WATCH_NAMESPACE:+namespaces/$WATCH_NAMESPACE/} row
+  while read -r row; do
+    # shellcheck disable=SC2086 # each column is an argument
+    define_list $row
   done <<LISTS
 namespaces      Namespace      namespaces.jq      /api/v1/namespaces?fieldSelector=status.phase=Terminating
 services        Service        services.jq        /api/v1/${here}services
@@ -30,7 +25,21 @@ endpointslices  EndpointSlice  endpointslices.jq  /apis/discovery.k8s.io/v1/${he
 ingressclasses  IngressClass   -                  /apis/networking.k8s.io/v1/ingressclasses
 ingresses       Ingress        ingresses.jq       /apis/networking.k8s.io/v1/${here}ingresses
 LISTS
+  [[ -z $TCP_SERVICES ]] || define_config_map tcp streams/tcp-services.jq "$TCP_SERVICES"
+  [[ -z $UDP_SERVICES ]] || define_config_map udp streams/udp-services.jq "$UDP_SERVICES"
   add_configmap_to_lists
+}
+
+define_list() { # NAME KIND PROGRAM PATH
+  kinds[$1]=$2
+  [[ $3 == - ]] || programs[$1]=$bin/lib/fetch/$3 in_order+=("$1")
+  if [[ -z $WATCH_NAMESPACE || $4 == */namespaces/*/* ]]; then lists[$1]=$4; else empty_lists+=("$1"); fi
+}
+
+# A ConfigMap that a setting names is read as a list of one: it is proven whole and watched as the other lists are, and
+# a Role can allow that for this name alone.
+define_config_map() { # NAME PROGRAM NAMESPACE/NAME
+  define_list "$1" ConfigMap "$2" "/api/v1/namespaces/${3%/*}/configmaps?fieldSelector=metadata.name=${3#*/}"
 }
 
 # Each program gets the same.
@@ -80,9 +89,10 @@ use_folder() { # [FOLDER]
     trap 'rm -rf "$folder"' EXIT
   fi
   [[ -d $folder/error ]] || mkdir -p "$folder"/{new,last,error}
-  summaries=(${CONFIGMAP:+configmap.summary} "${in_order[@]/%/.summary}" secrets.summary)
+  summaries=(${CONFIGMAP:+configmap.summary} "${in_order[@]/%/.summary}" secrets.summary ${has_streams:+ports.summary})
   summaries=("${summaries[@]/#/$folder/last/}")
   define_arguments
+  add_named_configmaps
 }
 
 # Moves a list and its summary to last/. A list there counts as summarised, so its summary moves first: fetch may be

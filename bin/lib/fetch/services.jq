@@ -1,7 +1,7 @@
 # The summary of the Services: their ports.
 #
 # input:  the items of a ServiceList, one on each line (jq -n -R)
-# output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT}, names: {"web": PORT}},
+# output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT, "53/UDP": PORT}, names: {"web": PORT}},
 #         addresses: [clusterIPs, for annotations with a URL and service-upstream], family: the first of its ipFamilies}
 #         with PORT {port: number, name}, and appProtocol if it has one, or protocol if that is not TCP;
 #         or {service, external: true} for an ExternalName
@@ -13,10 +13,11 @@ def port: {port, name: (.name // "")} + if is_tcp then {appProtocol} | with_entr
 # input: [PORT] / output: {numbers, names}
 #
 # A Service may have one number for TCP and UDP. TCP is meant then, so it comes last, and of equal keys, `add` keeps the
-# last.
+# last. (By "53/UDP", the other one is found, too.)
 def ports:
+  def by(f): map({(f): .}) | add // {};
   map(select(.protocol)) + map(select(.protocol | not))
-  | {numbers: (map({"\(.port)": .}) | add // {}), names: (map(select(.name != "") | {(.name): .}) | add // {})};
+  | {numbers: by("\(.port)", "\(.port)/\(.protocol // empty)"), names: (map(select(.name != "")) | by(.name))};
 
 # input: a Service / output: {addresses, family}, without what it does not have
 def where: .spec | {addresses: ([.clusterIPs[]?] - ["None"]), family: .ipFamilies[0]} | del(.[] | select(IN([], null)));

@@ -19,11 +19,12 @@ def most_told: 10; # Ingresses of a namespace that are told
 def namespace: .slice // .service // .of // .certificate // .problem.namespace | values | split("/")[0] | split(" ")[-1];
 
 # input:  a line
-# output: what an Ingress uses: "namespace/name" of each Service that a claim names; and "namespace/" for all of a
+# output: what an Ingress uses, or a ConfigMap of TCP or UDP services: "namespace/name" of each Service that it names;
+#         and "namespace/" for all of a
 #         namespace, if annotations may name one of them: by its name, its address or that of a pod
 # $ENV:   SHARED_NAMESPACES
 def used:
-  (.claims[]?.service | values),
+  (.claims[]?, .entries[]? | .service | values),
   ( select(.uses // [] | any(IN("errors", "external-auth", "mirror")))
     | "\(namespace, ($ENV.SHARED_NAMESPACES | split(",")[]))/" );
 
@@ -38,6 +39,7 @@ def by_namespace: map(select(namespace)) | group_by(namespace) | map({(.[0] | na
 # and so is what goes live.
 def in_order:
   sort_by(if .settings then [0]
+          elif .configmap then [0, ""] # route looks for it there
           elif .terminating then [0, .terminating]
           elif .slice then [2, .slice]
           elif .service then [1, .service]
@@ -80,7 +82,7 @@ def restless($now):
 
 # input: the text of a snapshot / output: {"what is used": true, ...}. (Most lines need not be parsed.)
 def all_used:
-  reduce (split("\n")[] | select(startswith("{\"of\""))
+  reduce (split("\n")[] | select(startswith("{\"of\"") or startswith("{\"streams\""))
     | if contains("\"uses\":[") then fromjson | used
       else split("\"service\":\"")[1:][] | split("\"")[0]
       end) as $used ({}; .[$used] = true);

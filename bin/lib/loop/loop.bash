@@ -13,18 +13,21 @@ source "$bin/lib/loop/hold-back.bash"       # let_additions_wait, hold_back_the_
 source "$bin/lib/loop/durations.bash"       # note_durations
 source "$bin/lib/loop/metrics.bash"         # write_metrics
 source "$bin/lib/loop/prepared.bash"        # prepare_steps, make_room_for_prepared
-source "$bin/lib/loop/changes/record.bash"       # record_change
+source "$bin/lib/loop/quiet.bash"           # nothing_is_new, start_guard
+source "$bin/lib/loop/changes/record.bash"  # record_change
 
 export features_in_use=$next/features # where choose_features puts them
 # pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
 admin=$STATE_DIR/admin bell='' hash='' served='' last_good_pass=0 pass_began=0 now=0 pause=1 rest=0 back_off=0
 passes=0 failed_passes=0 failed_in_a_row=0 reloads=0 failed_reloads=0 prune_at='' pruned=''
+rung=yes            # whether something has ended the pause
 step_cpu_seconds=60 # for each process of a step: an object that keeps one busy for longer ends the pass
 
 # --- the two names that level 1 knows
 
 # If all that is new has to wait, the pass ends in one of the first two.
 before_route() {
+  echo hold-back >"$next/step" # it may end the pass, and by this, nothing_is_new knows that something was
   let_additions_wait
   hold_back_the_restless
   choose_features <"$next/snapshot"
@@ -110,6 +113,7 @@ prepare_loop() {
   exec {bell}<>"$STATE_DIR/run/bell"
   read_accounts
   find_served_hash
+  start_guard
   hash=$served
   nginx_version=$(find_nginx_version)
   made_frame=$(program=render && derive_values </dev/null && make_frame)
@@ -124,8 +128,9 @@ prepare_loop() {
 wait_for_ring() {
   prepare_steps
   ((rest == 0)) || sleep "$rest"
-  read -r -t "$pause" <&"$bell" || { (($? > 128)) || sleep "$pause"; }
-  while read -t 0 <&"$bell" && read -r -t 1 <&"$bell"; do :; done # `read -t 0` only looks whether there is a line
+  rung=yes
+  read -r -t "$pause" <&"$bell" || { (($? > 128)) || sleep "$pause" && rung=''; }
+  while read -t 0 <&"$bell" && read -r -t 1 <&"$bell"; do rung=yes; done # `read -t 0` only looks whether there is a line
   begin_pass
 }
 

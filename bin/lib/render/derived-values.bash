@@ -3,11 +3,10 @@
 #
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154 # dollar signs of nginx; names for envsubst
 
-# Puts each other template in the place of its name, on a line of its own. MODULES (for load_module) and STREAM (for
-# what is not HTTP) are holes as ROUTES is, for what the cluster decides; nothing does so far, so their lines go. (sed
-# takes the rest of the line after "r" as the file's name, so the } needs an -e of its own.)
+# Puts each other template in the place of its name, on a line of its own. (sed takes the rest of the line after "r" as
+# the file's name, so the } needs an -e of its own.)
 with_fragments() { # <TEMPLATE
-  local template edits=(-e '/^@MODULES@$/d; /^@STREAM@$/d')
+  local template edits=()
   for template in "$TEMPLATES_DIR"/*.conf.template; do
     edits+=(-e "/^@${template##*/}@/ { r $template" -e 'd }')
   done
@@ -15,17 +14,18 @@ with_fragments() { # <TEMPLATE
 }
 
 # Puts directives of a ConfigMap in the place of the lines that begin with their names, outside of servers; those that
-# have no such line come before the routes.
+# have no such line come before the routes. (Between the marks @STREAM@ is what is not HTTP.)
 with_directives() {
-  local line indent fields name
+  local line indent fields name is_http=1
   while IFS= read -r line; do
     indent=${line%%[! ]*}
     read -ra fields <<<"$line" || true
     name=${fields[0]-}
     [[ -v directives[${name:-none}] ]] || name="${fields[*]:0:2}"
+    [[ $line != @STREAM@ ]] || is_http=$((!is_http))
     if [[ $line == @ROUTES@ ]]; then
       directives_not_put | sort
-    elif ((${#indent} <= 2)) && [[ -v directives[${name:-none}] ]]; then
+    elif ((is_http && ${#indent} <= 2)) && [[ -v directives[${name:-none}] ]]; then
       [[ -v put[$name] ]] || printf '%s%s\n' "$indent" "${directives[$name]}"
       put[$name]=yes
       continue
@@ -62,6 +62,22 @@ directives_not_put() {
   for name in "${!directives[@]}"; do [[ -v put[$name] ]] || printf '  %s\n' "${directives[$name]}"; done
 }
 
+# What is not HTTP comes before the routes, if there is anything: "@STREAMS@ NUMBER", then as many characters. It moves
+# from there to its place in the frame; without it, all between the two marks goes.
+take_streams() { # sets frame and routes
+  local mark=$'@STREAM@\n' number
+  if [[ $routes != @STREAMS@* ]]; then
+    frame=${frame%%"$mark"*}${frame##*"$mark"}
+    return
+  fi
+  number=${routes%%$'\n'*}
+  routes=${routes:${#number}+1}
+  number=${number#* }
+  frame=${frame//"$mark"/}
+  frame=${frame%@STREAMS@*}${routes:0:number}${frame##*@STREAMS@}
+  routes=${routes:number+1}
+}
+
 # Sets and exports the values, and sets template_names: all that templates can use, as envsubst takes it.
 #
 # Writing each line of the log as it comes would halve the number of requests that can
@@ -69,13 +85,14 @@ directives_not_put() {
 derive_values() { # <MODEL
   take_configured
   [[ -z ${made_frame-} ]] || return 0
-  local names=(WORKER_SHUTDOWN ACCESS_LOG_TARGET REAL_IP BELIEVED PROXY_HEADERS)
+  local names=(WORKER_SHUTDOWN ACCESS_LOG_TARGET STREAM_LOG_TARGET REAL_IP STREAM_REAL_IP BELIEVED PROXY_HEADERS)
   export "${names[@]}"
   printf -v template_names '${%s} ' "${names[@]}" "${setting_names[@]}"
   WORKER_SHUTDOWN=${WORKER_SHUTDOWN_TIMEOUT:+$'\n'worker_shutdown_timeout ${WORKER_SHUTDOWN_TIMEOUT}s;}
   ACCESS_LOG_TARGET="/dev/stdout $ACCESS_LOG buffer=4k flush=100ms"
-  if [[ $ACCESS_LOG == off ]]; then ACCESS_LOG_TARGET=off; fi
-  REAL_IP='' BELIEVED=''
+  STREAM_LOG_TARGET=${ACCESS_LOG_TARGET/stdout/fd\/1} # the same under another name: a buffer is HTTP's or the other's
+  if [[ $ACCESS_LOG == off ]]; then ACCESS_LOG_TARGET=off STREAM_LOG_TARGET=off; fi
+  REAL_IP='' STREAM_REAL_IP='' BELIEVED=''
   PROXY_HEADERS=$(<"$TEMPLATES_DIR/proxy-headers.conf")
   if [[ -n $TRUSTED_PROXIES ]]; then trust_proxies; fi
   if [[ -n $PROXY_SET_HEADERS ]]; then set_headers; fi
@@ -97,6 +114,7 @@ trust_proxies() {
     BELIEVED="${proxies//,/ 1; } 1;"
     PROXY_HEADERS=$(let_through <<<"$PROXY_HEADERS")
   fi
+  STREAM_REAL_IP=$'\n'"  set_real_ip_from ${proxies//,/; set_real_ip_from };"
   REAL_IP="  set_real_ip_from ${proxies//,/; set_real_ip_from };
   real_ip_header $said_by;
   real_ip_recursive on;$room"

@@ -52,7 +52,7 @@ def has_pods($slices):
 def no_pods($slices):
   .port_name as $name
   | [$slices[.service][]? | select(.ready[0]).ports] as $others
-  | ($others | add // {} | keys | map(if . == "" then "one without a name" else shown end)) as $names
+  | ($others | add // {} | keys | map(select(contains("/") | not) | if . == "" then "one without a name" else shown end)) as $names
   | "has no ready endpoint for port \(.port)"
     + if $others == [] then ""
       else

@@ -11,7 +11,7 @@
 #                             ]}],
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],
 #   problems: [{of, reason, message}],   (of: null, if it is about an object that is no Ingress)
-# }, and .additions (stages.jq): claimants: ["Ingress namespace/name" of each that is ours], annotations, certificates
+# }, and .additions (stages.jq): claimants: ["Ingress namespace/name" of each that is ours], annotations, certificates, streams
 #
 # host "" is any host that no other server has. pathType is Exact, Prefix, or Default: what no path of the host matches.
 #

@@ -122,7 +122,8 @@ def why:
 
 # input: a claim / output: the same, closed
 def shut($why):
-  del(.upstream, .service, .port, .port_name, .also) + {status: 503, reason: "ProtectionNotAvailable", message: "closed \($why)"};
+  del(.upstream, .service, .port, .port_name, .also, .balance)
+  + {status: 503, reason: "ProtectionNotAvailable", message: "closed \($why)"};
 
 # input:  a claim
 # output: the same; closed if it would answer at one of these places. Its own Ingress protects it as the place.

@@ -3,6 +3,8 @@
 include "route/tls"; # known_secrets, redirected_with_tls, certificates, default_certificate
 include "route/limits"; # within_namespace_limits
 include "route/shut"; # only_of, served
+include "route/tcp-udp"; # with_streams
+include "route/endpoints";
 include "route/unserved"; # with_bare_redirected, unserved_problems
 include "route/ownership"; # with_owners, namespace
 include "route/reachable"; # reachable
@@ -175,8 +177,8 @@ def with_certificates:
 
 # --- unserved_told
 
-# output: the state, with problems of what is not served and of which nothing else says so
-def unserved_told: .problems += [unserved_problems];
+# output: the state, with problems of what is not served and of which nothing else says so; and with what is not HTTP
+def unserved_told: .problems += [unserved_problems] | with_streams;
 
 # --- told
 

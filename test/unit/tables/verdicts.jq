@@ -47,11 +47,12 @@ def ingress($n):
           {ingressClassName: "bash"}, {ingressClassName: "bash"}, {ingressClassName: "bash"}, {ingressClassName: "another"}, {}]))
   };
 
+# (Two of the wrong values are names.)
 def secrets($namespace; $hosts):
-  {secret: "\($namespace)/users", use: "auth-file", file: "users.file.htpasswd"}, {secret: "\($namespace)/users", use: "auth-map", file: "users.map.htpasswd"},
-  (("ca", "pair") as $name | {secret: "\($namespace)/\($name)", use: "ca", file: "default.pem", pair: true},
-    {secret: "\($namespace)/\($name)", file: "default.pem", algorithm: "rsa", names: $hosts}),
-  {secret: "\($namespace)/configmaps/headers", use: ("answer-headers", "question-headers"), headers: {"X-A": "b"}};
+  ("users", "ca", "pair", "headers", "true", "off") as $name
+  | {secret: "\($namespace)/\($name)", use: "auth-file", file: "users.file.htpasswd"}, {secret: "\($namespace)/\($name)", use: "auth-map", file: "users.map.htpasswd"},
+    {secret: "\($namespace)/\($name)", use: "ca", file: "default.pem", pair: true}, {secret: "\($namespace)/\($name)", file: "default.pem", algorithm: "rsa", names: $hosts},
+    {secret: "\($namespace)/configmaps/\($name)", use: ("answer-headers", "question-headers"), headers: {"X-A": "b"}};
 
 [range($first; $first + $count) | ingress(.)] as $ingresses
 | [("demo", "other") as $namespace | ("apple", "banana", "cherry") as $name | {$namespace, $name}] as $services

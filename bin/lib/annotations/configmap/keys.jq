@@ -20,6 +20,7 @@
 #
 # $ENV: DEFAULT_ANNOTATIONS, and the settings that are defaults of keys
 include "annotations/configmap/parts"; # parts, as_argument
+include "annotations/configmap/headers"; # headers_of_data
 include "annotations/configmap/log";
 include "annotations/configmap/blocks"; # pattern
 include "annotations"; # flag, size, typed, row, understood, trimmed
@@ -27,6 +28,7 @@ include "networks"; # networks
 include "allow"; # quoted
 import "annotations/configmap/keys" as $keys;
 import "annotations" as $table;
+import "annotations/features/dropped-headers" as $dropped;
 
 # --- one key
 
@@ -150,19 +152,50 @@ def obstacle:
   else empty
   end;
 
+# --- the ConfigMaps that two of the keys name
+
+# input:  {key: value}
+# output: {names: {key: "namespace/name"}, headers: {key: {name: text}}, problems, obstacles}
+#
+# $named is {key: [the items of the list that has it, or of an empty one]} of those that were read; $before is what was
+# found of them last. What is not read yet will be, before this counts (configmap.bash).
+def named_headers($named; $before):
+  with_entries(select((.key | IN("add-headers", "proxy-set-headers")) and .value != null)) as $names
+  | [ $names | to_entries[] | .key as $key | .value as $name
+      | select($named[$key])
+      | (if $named[$key] == [] then {wrong: "it does not exist"}
+         elif "\($named[$key][0].metadata | .namespace)/\($named[$key][0].metadata.name)" != $name then error("the list has another object than ConfigMap \($name)")
+         else $named[$key][0].data // {} | headers_of_data($key; $dropped::dropped[0])
+         end)
+      | . + {$key, $name} ] as $found
+  | {$names,
+     headers: ($found | map({(.key): (.headers // $before[.key])} | select(.[] != null)) | add // {}),
+     problems: [ $found[]
+       | if .wrong then select($before[.key]) | "\(.key) names ConfigMap \(.name): \(.wrong). The last good headers hold"
+         elif .left_out != [] then "\(.key) names ConfigMap \(.name): \(.left_out | join(", ")) is left out, since nginx says that itself"
+         else empty
+         end
+       | {reason: "ConfigMapValueRefused", message: .} ],
+     obstacles: [$found[] | select(.wrong and $before[.key] == null) | "\(.key) names ConfigMap \(.name): \(.wrong)"]};
+
+# input: {key: {name: text}} / output: PROXY_SET_HEADERS
+def proxy_set_headers: .["proxy-set-headers"] | to_entries | map("\(.key): \(.value)\n") | add // "";
+
 # input: the data of ConfigMap $name, {key: text} / output: its summary (configmap.jq); $good is as for with_last_good
-def summary($name; $good; $problems; $obstacles):
+def summary($name; $good; $problems; $obstacles; $named; $headers):
   (to_entries | map(judged) | with_last_good($good)) as $all
   | ([$all[] | select(.row and (.row.missing or .row.no_effect | not) and .means != {})]) as $counting
   | ($counting | map({(.key): .means.value}) | add // {} | parts) as $parts
-  | ($problems + [$all[] | problem] + $parts.problems) as $problems
-  | ($obstacles + [$all[] | obstacle]) as $obstacles
+  | ($counting | map({(.key): .means.value}) | add // {} | named_headers($named; $headers)) as $said
+  | ($problems + [$all[] | problem] + $parts.problems + $said.problems) as $problems
+  | ($obstacles + [$all[] | obstacle] + $said.obstacles) as $obstacles
   | {
       configmap: $name, uses: ["configmap"],
       settings: (
         [$counting[] | select(.row.setting and .means.value != null)
          | {(.row.setting): (.means.value | if . == true then "on" elif . == false then "off" else tostring end)}] | add // {}
-        | . + $parts.settings),
+        | . + $parts.settings
+          + if $said.headers["proxy-set-headers"] then {PROXY_SET_HEADERS: ($said.headers | proxy_set_headers)} else {} end),
       annotations: (
         [$counting[] | select(.row.annotation)
          | {(.row.annotation): (if .means.value == null then null
@@ -174,7 +207,8 @@ def summary($name; $good; $problems; $obstacles):
         [$counting[] | select(.row.directive and .means.value != null)
          | {(.row.directive): "\(.row.directive) \(.means.value | as_argument)\(.row.unit // "");"}] | add // {}
         | . + $parts.directives),
-      parts: $parts.parts,
+      parts: ($parts.parts + if $said.headers["add-headers"] then {added: $said.headers["add-headers"]} else {} end),
+      names: $said.names, headers: $said.headers,
       good: ([$all[] | select(.row.protects and (.row.missing | not) and .means != {}) | {(.key): .value}] | add // {}),
       closed: (if $obstacles == [] then null
                else "closed, because a protection is not available here: ConfigMap \($name): \($obstacles[:5] | join("; "))"

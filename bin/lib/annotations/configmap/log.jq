@@ -17,9 +17,13 @@ def log_variables:
     proxy_upstream_name: "upstream_name", proxy_alternative_upstream_name: "",
     namespace: "log_namespace", ingress_name: "log_ingress", service_name: "log_service", service_port: "log_port" };
 
-# input: a format / output: it for a quoted string of nginx; null if it has what nginx would not take
-def log_format:
-  ([log_variables] | add) as $variables
+# output: the same that a header may have
+def variables_of_requests:
+  log_variables | with_entries(select(.value | startswith("log_") or startswith("upstream_") or . == "" | not));
+
+# input: text with variables / output: it for a quoted string of nginx; null if it has what nginx would not take
+def text_for_nginx(variables):
+  ([variables] | add) as $variables
   | [ match("\\$(\\{[A-Za-z0-9_]*\\}|[A-Za-z0-9_]*)|[^$]+"; "g").string
       | if startswith("$") then
           gsub("[${}]"; "") as $name
@@ -29,10 +33,10 @@ def log_format:
             end
         else gsub("(?<c>[\"\\\\])"; "\\\(.c)")
         end ]
-  | if any(.[]; . == null) then null else add end;
+  | if any(.[]; . == null) then null else add // "" end;
 
 # input: {key: value} / output: the format that log-format-upstream asks for; nothing if there is none, or a wrong one
-def right_format: .["log-format-upstream"] | values | select(length <= 3000) | log_format | values;
+def right_format: .["log-format-upstream"] | values | select(length <= 3000) | text_for_nginx(log_variables) | values;
 
 # input: {key: value} / output: what is wrong with it
 def log_problem:

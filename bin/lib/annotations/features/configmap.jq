@@ -1,5 +1,5 @@
 # The keys of the ConfigMap that CONFIGMAP names (lib/annotations/configmap) that are neither a setting, nor a directive, nor the
-# default of an annotation: block-cidrs, block-user-agents, block-referers, hide-headers, http-redirect-code,
+# default of an annotation: block-cidrs, block-user-agents, block-referers, hide-headers, add-headers, http-redirect-code,
 # no-tls-redirect-locations, no-auth-locations, upstream-keepalive-*.
 #
 # And where a key that protects has a wrong value, and no last good one, all is closed here.
@@ -46,9 +46,12 @@ def model:
   | when($parts.blocked_networks or $parts.blocked_agents or $parts.blocked_referers;
       .lines += [$parts | block_lines, ""]
       | .servers |= map(.lines = ["    if ($blocked) { return 403 \"This is not allowed.\\n\"; }"] + (.lines // [])))
-  | when($parts.hidden;
-      .lines += [$parts.hidden[] | "  proxy_hide_header \(.); grpc_hide_header \(.);"]
-      | each_location(when(.answer_headers; .hidden = $parts.hidden)))
+  | (($parts.hidden // []) + ($parts.added // {} | keys) | unique_by(ascii_downcase)) as $hidden
+  | when($hidden != [];
+      .lines += [
+        ($hidden[] | "  proxy_hide_header \(.); grpc_hide_header \(.);"),
+        ($parts.added // {} | to_entries[] | "  add_header \(.key) \"\(.value)\" always;") ]
+      | each_location(when(.answer_headers; .hidden = $hidden)))
   | when($parts.redirect_code; each_location(when(.redirect; .redirect_code = $parts.redirect_code)))
   | when($parts.no_redirect;
       each_location(. as $location
