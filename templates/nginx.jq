@@ -55,9 +55,9 @@ def server_name: if . == "" then "_" elif startswith("*.") then as_expression el
 
 # input: a server / output: its block. ($nginx_says refuses requests that go round in circles: answers.conf.template.)
 def server_block:
-  (.locations | map(select(.pathType == "Exact") | {(.path): true}) | add // {}) as $exact
+  (.locations | map(select(.pathType == "Exact") | {(.path): true}) | add // {}) as $exact | .behind as $behind
   | "  server {",
-    ("    listen \($ENV.HTTP_PORT)\(if .host == "" then " default_server" else "" end);" | on_all_ports),
+    ("    listen \($ENV.HTTP_PORT)\(if .host == "" then " default_server" else "" end);" | on_all_ports($behind)),
     "    server_name \(.names // (.host | server_name));", .tls[]?,
     "    if ($nginx_says) { return 400 $nginx_says; }", .lines[]?,
     (.locations[] | "    location \(heads($exact)) { \(redirected | by_protocol | for_clients | answer) }"),

@@ -40,7 +40,7 @@ no_rule_for_any_host='.ingresses.items |= map(select(.metadata.name != "anyhost"
     demo/apple:81        ServicePortNotFound: null: DEFAULT_BACKEND: Service demo/apple has no port 81
     demo/apple:web       ServicePortNotFound: null: DEFAULT_BACKEND: Service demo/apple has no port web
     demo/empty:80        NoReadyEndpoints: null: DEFAULT_BACKEND: Service demo/empty has no ready endpoint for port 80
-    demo/external:80     ExternalNameNotServed: null: DEFAULT_BACKEND: Service demo/external is an ExternalName, which is not served: it could point anywhere
+    demo/external:80     ExternalNameNotServed: null: DEFAULT_BACKEND: Service demo/external is an ExternalName: it could point anywhere, so EXTERNAL_NAMES has to allow it
 ROWS
   )
 }
@@ -131,4 +131,233 @@ CONF
     problems | sed 's/:.*//' >"$dir/$app"
   done
   assert_equal ' LimitExceeded' "$(<"$dir/http") $(<"$dir/https")"
+}
+
+# --- ExternalName
+
+# Prints what outside.jq makes of ANSWERS ("NAME ADDRESS ..." lines), with a Service demo/NAME for each NAME.
+judge() { # ANSWERS [JQ_OPTION...]
+  awk '{ name = $1; gsub(/[.]/, "-", name); printf "{\"service\":\"demo/%s\",\"external\":\"%s\",\"listed\":null}\n", name, $1 }' <<<"$1" >"$dir/external"
+  jq -n -r -L "$bin/lib" -f "$bin/lib/fetch/outside/outside.jq" --arg names "${EXTERNAL_NAMES-*.example.com}" --arg cidrs "${EXTERNAL_CIDRS-}" --arg pods "${ENDPOINT_CIDRS-}" \
+    --arg own '5.6.7.8 2600:7::8' --slurpfile services "$dir/external" --rawfile answers <(printf '%s\n' "$1") "$dir/others" >"$dir/judged"
+}
+
+# What the cluster has: addresses of Services, of a pod, of the API server.
+write_others() {
+  printf '%s\n' '{"service":"demo/web","ports":{},"addresses":["11.96.0.1","2600:96::1"]}' \
+    '{"slice":"demo/web-1","service":"demo/web","ready":["11.1.1.1","[2600:1::0:1]"],"ending":["11.1.1.2"],"ports":{}}' \
+    '{"slice":"default/kubernetes","service":"default/kubernetes","ready":["9.1.2.3","[2600:9::3]"],"ending":[],"ports":{}}' >"$dir/others"
+}
+
+@test "only addresses outside of the cluster and of networks that are not public get past, in whatever form they are written" {
+  write_others
+  rows >"$dir/rows" <<'ROWS'
+    # outside
+    8.8.8.8                          yes
+    100.63.255.255                   yes
+    100.128.0.0                      yes
+    172.32.0.1                       yes
+    223.255.255.255                  yes
+    2600::1                          yes
+    2a00:1450:4001::200e             yes
+    ::ffff:8.8.8.8                   yes
+    11.1.1.3                         yes
+    9.1.3.1                          yes
+    8.8.8.8 2600::1 9.9.9.9          yes
+    # not public
+    0.0.0.0                          no
+    10.0.0.1                         no
+    100.64.0.1                       no
+    127.0.0.1                        no
+    127.1                            no
+    169.254.169.254                  no
+    172.16.0.1                       no
+    192.168.1.1                      no
+    192.0.0.170                      no
+    198.18.0.1                       no
+    198.51.100.1                     no
+    203.0.113.1                      no
+    224.0.0.1                        no
+    255.255.255.255                  no
+    ::                               no
+    ::1                              no
+    0:0:0:0:0:0:0:1                  no
+    ::ffff:127.0.0.1                 no
+    ::ffff:a00:1                     no
+    ::ffff:a9fe:a9fe                 no
+    ::10.0.0.1                       no
+    64:ff9b::10.0.0.1                no
+    64:ff9b::a00:1                   no
+    64:ff9b:1::a00:1                 no
+    fe80::1                          no
+    fe80::1%eth0                     no
+    fec0::1                          no
+    fd00:ec2::254                    no
+    ff02::1                          no
+    2001::1                          no
+    2001:db8::1                      no
+    2002:a00:1::                     no
+    3fff::1                          no
+    0x7f.1                           no
+    2130706433                       no
+    localhost                        no
+    # the cluster's own, although they are public
+    11.96.0.1                        no
+    11.96.0.99                       no
+    2600:96::99                      no
+    11.1.1.1                         no
+    11.1.1.2                         no
+    2600:1::1                        no
+    2600:1:0:0::1                    no
+    9.1.2.3                          no
+    9.1.2.200                        no
+    2600:9::beef                     no
+    5.6.7.9                          no
+    2600:7::1                        no
+    ::ffff:11.1.1.1                  no
+    # one is enough
+    8.8.8.8 10.0.0.1                 no
+    2600::1 ::1                      no
+ROWS
+  judge "$(awk -F '\t' '{ printf "a%03d.example.com %s\n", NR, $1 }' "$dir/rows")"
+  tail -n +2 "$dir/judged" | jq -r 'if .addresses then "yes" elif .why | test(" turns to an address inside of ") then "no" else tojson end' >"$dir/verdicts"
+  diff "$dir/rows" <(paste <(cut -f 1 "$dir/rows") "$dir/verdicts")
+}
+
+@test "EXTERNAL_CIDRS lets addresses past, and ENDPOINT_CIDRS is inside" {
+  write_others
+  EXTERNAL_CIDRS=10.1.0.0/16,fd00::/8 ENDPOINT_CIDRS=12.0.0.0/8,2600:c::/32 judge 'a.example.com 10.1.2.3 fd00::1
+b.example.com 10.2.0.1
+c.example.com 12.1.1.1
+d.example.com 2600:c::1
+e.example.com 8.8.8.8'
+  assert_equal '["10.1.2.3","[fd00::1]"] null null null ["8.8.8.8"]' "$(tail -n +2 "$dir/judged" | jq -c .addresses | xargs -d '\n')"
+}
+
+@test "EXTERNAL_NAMES is a list of names: no other is asked for, nor what DNS alone cannot know" {
+  write_others
+  local name why
+  EXTERNAL_NAMES='*.example.com api.example.net' judge 'a.example.com
+a.b.example.com
+A.Example.com.
+api.example.net
+example.com
+notexample.com
+x.api.example.net
+a.example.com.evil.net
+localhost
+127.0.0.1
+10.1
+0x7f.0x1
+a.0x1
+metadata'
+  assert_equal 'a.b.example.com a.example.com api.example.net' "$(head -n 1 "$dir/judged")"
+  assert_equal 10 "$(grep -cE 'EXTERNAL_NAMES does not have|is no name of DNS' "$dir/judged")"
+  seq -f 'n%g.example.com' 150 >"$dir/many"
+  judge "$(<"$dir/many")"
+  assert_equal 100 "$(head -n 1 "$dir/judged" | wc -w)"
+  assert_equal 50 "$(grep -c 'its namespace has more than 100 such names' "$dir/judged")"
+  for name in '*' '*.' 10.0.0.1 a.b.1 localhost 'a.example.com,b.example.com' '*.*.example.com'; do
+    EXTERNAL_NAMES=$name run "$bin/settings"
+    assert_row 2 "$status" "$name"
+  done
+}
+
+# An ExternalName Service shop/apple, and what is said of it.
+with_outside() { # LINE [SPEC]
+  snapshot rules '(.services.items[] | select(.metadata.namespace == "shop").spec) = ({type: "ExternalName", externalName: "api.example.com"} + '"${2-{\}}"')' | sed -e '$d'
+  printf '%s\n{"whole":true}\n' "$1"
+}
+
+@test "an ExternalName Service is served at the addresses of its name: ports by number, by name, with a numeric targetPort" {
+  start_pods
+  local spec port want
+  outside='{"outside":"shop/apple","name":"api.example.com","addresses":["127.77.0.5"]}'
+  while IFS=$'\t' read -r spec port want; do
+    with_outside "$outside" "$spec" | sed "s/\"port\":80}/\"port\":$port}/" | "$bin/route" >"$dir/model.json"
+    assert_row "$want" "$(jq -r '[.upstreams[] | select(.service == "shop/apple").endpoints[]] + [.servers[].locations[] | select(.of == "Ingress shop/same-names").reason // empty] | unique | join(" ")' "$dir/model.json")" "$spec" "$port"
+  done < <(
+    rows <<'ROWS'
+    {}                                                        80       127.77.0.5:80
+    {}                                                        8443     127.77.0.5:8443
+    {}                                                        "web"    ServicePortNotFound
+    {ports: [{port: 80, targetPort: 8080}]}                   80       127.77.0.5:8080
+    {ports: [{port: 80, targetPort: "http"}]}                 80       127.77.0.5:80
+    {ports: [{name: "web", port: 81, targetPort: 8080}]}      "web"    127.77.0.5:8080
+    {ports: [{name: "web", port: 81}]}                        80       127.77.0.5:80
+    {ports: [{name: "dns", port: 80, protocol: "UDP"}]}       80       ServicePortNotTCP
+ROWS
+  )
+  with_outside "$outside" '{ports: [{port: 80, targetPort: 8080}]}' | serve_snapshot
+  assert_equal shop "$(who_answers shop.example /)"
+  assert_contains "$(ask shop.example /headers)" 'Host: shop.example'
+  with_outside "$outside" '{ports: [{port: 80, appProtocol: "https"}]}' | "$bin/route" | "$bin/render" >"$dir/nginx.conf"
+  assert_contains "$(<"$dir/nginx.conf")" 'proxy_ssl_name "api.example.com"; proxy_pass "https://apple.shop.80.https";'
+}
+
+@test "a name without addresses that are allowed is a 503 with a sentence, and stops nothing" {
+  start_pods
+  with_outside '{"outside":"shop/apple","why":"api.example.com does not resolve"}' | serve_snapshot
+  assert_equal 'Service shop/apple is an ExternalName: api.example.com does not resolve: path / of Ingress shop/same-names.' "$(ask shop.example /)"
+  assert_equal apple "$(who_answers fruit.example /apple)"
+  with_outside '' | sed '/^$/d' | "$bin/route" >"$dir/model.json" # none is known of it
+  assert_contains "$(problems)" 'ExternalNameNotServed: shop/same-names: Service shop/apple is an ExternalName: it could point anywhere'
+}
+
+# Runs COMMAND where names are asked of dnsmasq, which answers what is in $dir/hosts.
+with_dns() { # COMMAND...
+  printf 'nameserver 127.0.0.1\nsearch example.com\noptions timeout:1 attempts:1\n' >"$dir/resolv.conf"
+  unshare --mount bash -c 'mount --bind "$1" /etc/resolv.conf && shift && "$@"' _ "$dir/resolv.conf" "$@"
+}
+
+dns_says() { # LINE...
+  printf '%s\n' "$@" >"$dir/hosts"
+  [[ ! -s $dir/dns.pid ]] || kill -HUP "$(<"$dir/dns.pid")"
+}
+
+pass() {
+  with_dns bash -c 'source "$1/fetch" && program=fetch resolve_seconds=0 && patience() { echo 60; } && fetch "$2"' _ "$bin" "$dir/lists-read" >"$dir/snapshot"
+}
+
+# Whether a pass leads there. (dnsmasq needs a moment to read its file; "asked" makes a pass wait for the answer.)
+leads_to() { # ADDRESSES
+  rm -f "$dir/lists-read/asked"
+  pass
+  [[ $(called) == "$1" ]]
+}
+
+# What nginx would call: the addresses in nginx.conf.
+called() {
+  "$bin/route" <"$dir/snapshot" | tee "$dir/model.json" | "$bin/render" | sed -nE 's/^    server "([^"]*)".*/\1/p' | xargs
+}
+
+@test "a real DNS server whose answer turns: no address of inside gets to nginx.conf, in no form" {
+  command -v dnsmasq >/dev/null || skip 'there is no dnsmasq'
+  unshare --mount true 2>/dev/null || skip 'not as this user'
+  ip addr add 192.0.2.7/32 dev lo 2>/dev/null || skip 'not in this network' # or the resolver would look for no IPv4
+  ip -6 addr add 2001:db8::7/128 dev lo 2>/dev/null || skip 'there is no IPv6'
+  dns_says '8.8.8.8 api.example.com' '8.8.4.4 api.example.com'
+  dnsmasq --no-resolv --no-hosts --addn-hosts="$dir/hosts" --port=53 --listen-address=127.0.0.1 --bind-interfaces --pid-file="$dir/dns.pid" --user=root --local-ttl=0
+  start_api rules '.ingresses.items |= map(select(.metadata.namespace == "shop")) | (.services.items[] | select(.metadata.namespace == "shop").spec) = {type: "ExternalName", externalName: "api.example.com"}'
+  be_the_proxy
+  export EXTERNAL_NAMES='*.example.com'
+  wait_for 60 leads_to '8.8.4.4:80 8.8.8.8:80'
+  local turned
+  for turned in 10.0.0.1 127.0.0.1 169.254.169.254 ::1 ::ffff:10.0.0.1 fe80::1 fd00::1; do
+    dns_says "$turned api.example.com"
+    wait_for 60 leads_to ''
+    assert_row yes "$(problems | grep -q 'turns to an address inside of the cluster' && echo yes)" "$turned" "$(problems)"
+    dns_says '8.8.8.8 api.example.com'
+    wait_for 60 leads_to 8.8.8.8:80
+  done
+  dns_says '8.8.8.8 api.example.com' '10.0.0.1 api.example.com' # both at once
+  wait_for 60 leads_to ''
+  dns_says '8.8.8.8 api.example.com.example.com' # by way of the search list
+  wait_for 60 leads_to ''
+  assert_contains "$(problems)" 'Service shop/apple is an ExternalName: api.example.com does not resolve'
+  dns_says '8.8.8.8 api.example.com'
+  wait_for 60 leads_to 8.8.8.8:80
+  kill -STOP "$(<"$dir/dns.pid")" # silence is bounded in time, and stops nothing
+  wait_for 60 leads_to ''
+  kill -CONT "$(<"$dir/dns.pid")"
 }

@@ -220,7 +220,7 @@ ROWS
     [[ -z $why ]] || assert_contains "$(jq -r --arg name "$name" '.ingresses[] | select(.ingress == $name).findings[] | "\(.message) [\(.difference)]"' "$dir/verdicts")" "$why"
   done < <(
     rows <<'ROWS'
-    argocd/argocd-server            closed               "ssl-passthrough" is not supported
+    argocd/argocd-server            kept
     gitea/gitea                     kept
     gitlab/gitlab-registry          kept
     gitlab/gitlab-webservice        kept

@@ -70,66 +70,78 @@ explain() { # ARGUMENT...
   run "$bin/explain" --snapshot "$(shop)" "$@"
 }
 
-# Fails unless explain ends with STATUS and its text has each TEXT.
-assert_explained() { # STATUS TEXT... -- ARGUMENT...
-  local expected=$1 texts=()
-  shift
-  while [[ $1 != -- ]]; do texts+=("$1") && shift; done
-  explain "${@:2}"
-  assert_equal "$expected" "$status"
-  for text in "${texts[@]}"; do assert_contains "$output" "$text"; done
+# Fails unless explain ends with STATUS and its text has TEXT.
+assert_explained() { # STATUS TEXT -- ARGUMENT...
+  explain "${@:4}"
+  assert_equal "$1" "$status"
+  assert_contains "$output" "$2"
+}
+
+# What the tests of this file ask, a line each: URL, and perhaps a header and the client's address. One run answers all.
+questions() {
+  sed -n "s/^ *asked '\\([^']*\\)'.*/\\1/p" "$BATS_TEST_FILENAME"
+}
+
+# Sets output and status to what explain says of one of them.
+asked() { # 'URL|HEADER|ADDRESS' STATUS TEXT...
+  local all=$BATS_FILE_TMPDIR/explained text
+  if [[ ! -e $all ]]; then
+    questions | jq -R -c 'split("|") | {url: .[0], method: "GET", headers: [.[1] // "" | select(. != "")], from: (.[2] // "192.0.2.1"), line: join("|")}' >"$dir/questions"
+    "$bin/explain" --snapshot "$(shop)" --questions "$dir/questions" --json >"$all.new" || (($? == 1))
+    paste <(questions) "$all.new" >"$all"
+  fi
+  awk -F '\t' -v line="$1" '$1 == line { print $2; exit }' "$all" >"$dir/one"
+  output=$(jq -r -L "$bin/lib" -f "$bin/lib/explain/text.jq" "$dir/one")
+  assert_equal "$2" "$(jq .exit "$dir/one")"
+  for text in "${@:3}"; do assert_contains "$output" "$text"; done
 }
 
 @test "a pod answers: which rule decides, which it beats, who lost the host and the path, and what the pod gets" {
-  assert_explained 0 'a pod of Service shop/next, port 80, answers: one of 10.0.0.9:8080' \
-    '/carts/new/pay: Prefix /carts/new of shop/shop decides' 'counts less: Prefix /carts of shop/shop' \
-    'lost: other/thief: host shop.example belongs to namespace shop' 'Host: shop.example' \
-    'EndpointSlice shop/next-1: 1 ready' 'shop/shop, the rule for host shop.example, path /carts/new (Prefix)' -- http://shop.example/carts/new/pay
-  assert_explained 0 'one of 10.0.0.1:8080, 10.0.0.2:8080' 'lost: shop/late: Prefix path /carts of host shop.example is already taken by Ingress shop/shop' \
-    -- http://shop.example/carts?a=b
+  asked 'http://shop.example/carts/new/pay' 0 'a pod of Service shop/next, port 80, answers: one of 10.0.0.9:8080' '/carts/new/pay: Prefix /carts/new of shop/shop decides' 'counts less: Prefix /carts of shop/shop' 'lost: other/thief: host shop.example belongs to namespace shop' 'Host: shop.example' 'EndpointSlice shop/next-1: 1 ready' 'shop/shop, the rule for host shop.example, path /carts/new (Prefix)'
+  asked 'http://shop.example/carts?a=b' 0 'one of 10.0.0.1:8080, 10.0.0.2:8080' 'lost: shop/late: Prefix path /carts of host shop.example is already taken by Ingress shop/shop'
   refute_contains "$output" 10.0.0.3
 }
 
 @test "for a 404, the nearest paths are named; and status 1 says that no pod answers" {
-  assert_explained 1 'nginx answers 404' 'no path matches /cart/7' 'there is Exact /cart of shop/shop' 'there is Prefix /carts of shop/shop' -- http://shop.example/cart/7
-  assert_explained 0 'Exact /cart of shop/shop decides' -- shop.example/cart
-  assert_explained 1 'nginx answers 404' 'no Ingress names none.example' -- http://none.example/
+  asked 'http://shop.example/cart/7' 1 'nginx answers 404' 'no path matches /cart/7' 'there is Exact /cart of shop/shop' 'there is Prefix /carts of shop/shop'
+  asked 'shop.example/cart' 0 'Exact /cart of shop/shop decides'
+  asked 'http://none.example/' 1 'nginx answers 404' 'no Ingress names none.example'
 }
 
 @test "a wildcard answers for one label, in any case and with a port, and nobody for two" {
-  assert_explained 0 '*.shop.example is the wildcard that matches' -- http://A.Shop.Example:8000/x
-  assert_explained 1 'no Ingress names a.b.shop.example' -- http://a.b.shop.example/x
+  asked 'http://A.Shop.Example:8000/x' 0 '*.shop.example is the wildcard that matches'
+  asked 'http://a.b.shop.example/x' 1 'no Ingress names a.b.shop.example'
 }
 
 @test "a path is told as nginx reads it, and what nginx refuses is told, too" {
-  assert_explained 0 '/carts/new/x: Prefix /carts/new of shop/shop decides' 'GET //carts/%6eew/x' -- http://shop.example//carts/%6eew/x
-  assert_explained 1 'nginx answers 400' 'a segment "." or ".."' -- http://shop.example/carts/../cart
+  asked 'http://shop.example//carts/%6eew/x' 0 '/carts/new/x: Prefix /carts/new of shop/shop decides' 'GET //carts/%6eew/x'
+  asked 'http://shop.example/carts/../cart' 1 'nginx answers 400' 'a segment "." or ".."'
 }
 
 @test "without ready pods, without a Service, or without the protection that is asked for, the reason is told and the stage that found it" {
-  assert_explained 1 'nginx answers 503' 'NoReadyEndpoints: Service shop/idle has no ready endpoint for port 80' 'EndpointSlice shop/idle-1: 0 ready' 'stage located' -- http://shop.example/idle
-  assert_explained 1 'nginx answers 503' 'ServiceNotFound: Service shop/gone does not exist' 'it has no EndpointSlice' 'stage answered' -- http://shop.example/missing
-  assert_explained 1 'nginx answers 503' 'ProtectionNotAvailable: closed, because its protection is not available here: Secret shop/none does not exist' 'stage as_annotations_say' -- http://closed.example/
+  asked 'http://shop.example/idle' 1 'nginx answers 503' 'NoReadyEndpoints: Service shop/idle has no ready endpoint for port 80' 'EndpointSlice shop/idle-1: 0 ready' 'stage located'
+  asked 'http://shop.example/missing' 1 'nginx answers 503' 'ServiceNotFound: Service shop/gone does not exist' 'it has no EndpointSlice' 'stage answered'
+  asked 'http://closed.example/' 1 'nginx answers 503' 'ProtectionNotAvailable: closed, because its protection is not available here: Secret shop/none does not exist' 'stage as_annotations_say'
 }
 
 @test "source ranges are judged for the address that the question names" {
-  assert_explained 1 'nginx answers 403' 'allowlist-source-range: 10.0.0.0/8: answers 403' -- http://staff.example/
-  assert_explained 0 'allowlist-source-range: 10.0.0.0/8: lets it pass' 'X-Forwarded-For: 10.1.1.1' -- --from 10.1.1.1 http://staff.example/
+  asked 'http://staff.example/' 1 'nginx answers 403' 'allowlist-source-range: 10.0.0.0/8: answers 403'
+  asked 'http://staff.example/||10.1.1.1' 0 'allowlist-source-range: 10.0.0.0/8: lets it pass' 'X-Forwarded-For: 10.1.1.1'
 }
 
 @test "redirects are told with their target, and HTTPS is spoken for a URL that has it" {
-  assert_explained 1 'nginx answers 301, and sends the client to https://new.example/there' 'permanent-redirect: https://new.example/there: answers 301' -- http://moved.example/x
-  assert_explained 1 'nginx answers 308, and sends the client to https://secure.example/a?b=c' -- 'http://secure.example/a?b=c'
-  assert_explained 0 'a pod of Service shop/cart' 'X-Forwarded-Proto: https' 'the default one, which clients do not trust' -- https://secure.example/a
+  asked 'http://moved.example/x' 1 'nginx answers 301, and sends the client to https://new.example/there' 'permanent-redirect: https://new.example/there: answers 301'
+  asked 'http://secure.example/a?b=c' 1 'nginx answers 308, and sends the client to https://secure.example/a?b=c'
+  asked 'https://secure.example/a' 0 'a pod of Service shop/cart' 'X-Forwarded-Proto: https' 'the default one, which clients do not trust'
 }
 
 @test "a pod is told the path that a rewrite-target has made" {
-  assert_explained 0 'GET /api/a/b?c=d' 'rewrite-target: /api/$1' -- 'http://api.example/v1/a/b?c=d'
+  asked 'http://api.example/v1/a/b?c=d' 0 'GET /api/a/b?c=d' 'rewrite-target: /api/$1'
 }
 
 @test "a login is asked for; where the passwords are not at hand, both answers are named" {
-  assert_explained 1 'nginx answers 401' 'auth-secret: users: answers 401' -- http://users.example/
-  assert_explained 0 'if the password is right: a pod of Service shop/cart' 'if the password is wrong: nginx answers 401' -- -H 'Authorization: Basic am9lOng=' http://users.example/
+  asked 'http://users.example/' 1 'nginx answers 401' 'auth-secret: users: answers 401'
+  asked 'http://users.example/|Authorization: Basic am9lOng=' 0 'if the password is right: a pod of Service shop/cart' 'if the password is wrong: nginx answers 401'
   mkdir -p "$STATE_DIR/keys"
   printf 'joe:{PLAIN}x\n' >"$STATE_DIR/keys/$(jq -r 'select(.certificate == "shop/users").file' "$(shop)")"
   chmod -R a+rX "$STATE_DIR/keys"
@@ -138,11 +150,11 @@ assert_explained() { # STATUS TEXT... -- ARGUMENT...
 }
 
 @test "what another service, chance or a counter decides is named with its condition" {
-  assert_explained 0 'if the login service says 2xx: a pod of Service shop/cart' 'if the login service does not say 2xx: nginx answers 401' -- http://asked.example/
-  assert_explained 0 'if it has no part in the share of the canary: a pod of Service shop/cart' 'if it has a part in the share of the canary shop/canary: a pod of Service shop/next' -- http://canary.example/
-  assert_explained 0 'answer      a pod of Service shop/next' 'takes it' -- -H 'X-Canary: always' http://canary.example/
-  assert_explained 0 'answer      a pod of Service shop/cart' -- -H 'X-Canary: never' http://canary.example/
-  assert_explained 0 'if this client asks too often: nginx answers 503' -- http://limited.example/
+  asked 'http://asked.example/' 0 'if the login service says 2xx: a pod of Service shop/cart' 'if the login service does not say 2xx: nginx answers 401'
+  asked 'http://canary.example/' 0 'if it has no part in the share of the canary: a pod of Service shop/cart' 'if it has a part in the share of the canary shop/canary: a pod of Service shop/next'
+  asked 'http://canary.example/|X-Canary: always' 0 'answer      a pod of Service shop/next' 'takes it'
+  asked 'http://canary.example/|X-Canary: never' 0 'answer      a pod of Service shop/cart'
+  asked 'http://limited.example/' 0 'if this client asks too often: nginx answers 503'
 }
 
 @test "a certificate is named with its Secret and its end" {
@@ -160,6 +172,47 @@ assert_explained() { # STATUS TEXT... -- ARGUMENT...
   run "$bin/explain" http://a.example/
   assert_equal 2 "$status"
   assert_contains "$output" "there is no $STATE_DIR/live/snapshot"
+}
+
+@test "of what is live, the lines of nginx.conf are told, and of a file the field" {
+  mkdir -p "$STATE_DIR/live"
+  cp "$(shop)" "$STATE_DIR/live/snapshot"
+  "$bin/route" <"$STATE_DIR/live/snapshot" >"$STATE_DIR/live/model.json"
+  "$bin/render" <"$STATE_DIR/live/model.json" >"$STATE_DIR/live/nginx.conf"
+  run "$bin/explain" http://shop.example/carts/new/x
+  assert_equal 0 "$status"
+  [[ $output =~ "nginx.conf, line "([0-9]+)" and line "([0-9]+) ]]
+  assert_contains "$(sed -n "${BASH_REMATCH[2]}p" "$STATE_DIR/live/nginx.conf")" 'location "/carts/new/" { set $ingress "shop/shop";'
+  assert_explained 0 'the field .spec.rules[0].http.paths[2]' -- -f "$BATS_TEST_DIRNAME/tables/explain.yaml" http://shop.example/carts/new/x
+}
+
+@test "--all is a table of every host and path, with the problems" {
+  explain --all
+  assert_equal 0 "$status"
+  assert_contains "$output" "$(printf 'shop.example     /idle       Prefix             shop/shop       503 NoReadyEndpoints')"
+  assert_contains "$output" 'other/thief: HostTaken: host shop.example belongs to namespace shop'
+}
+
+@test "--changes names what would go elsewhere, what would become an error, and which problems come and go" {
+  cat >"$dir/shop.yaml" <<'YAML'
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: shop, namespace: shop}
+spec:
+  ingressClassName: bash
+  rules: [{host: shop.example, http: {paths: [{path: /carts/new, pathType: Prefix, backend: {service: {name: nowhere, port: {number: 80}}}}]}}]
+YAML
+  explain --changes -f "$dir/shop.yaml" --diff
+  assert_equal 0 "$status"
+  assert_contains "$output" "shop.example /carts (Prefix)
+  - Service shop/cart, port 80, 2 pods, of shop/shop
+  + Service shop/next, port 80, 1 pod, of shop/late"
+  assert_contains "$output" 'shop.example /carts/new (Prefix): an error from then on'
+  assert_contains "$output" 'new: shop/shop: ServiceNotFound: Service shop/nowhere does not exist'
+  assert_contains "$output" 'gone: shop/late: PathTaken'
+  assert_contains "$output" '-    location = "/cart" { set $ingress "shop/shop"; proxy_pass "http://cart.shop.80"; }'
+  explain --changes -f "$BATS_TEST_DIRNAME/tables/explain.yaml"
+  assert_equal 'No request would go elsewhere.' "$output"
 }
 
 @test "nothing stays behind: no nginx, and no folder" {

@@ -57,7 +57,7 @@ wait_for_all() {
 }
 within_cidrs() { "$@"; }
 only_new_items() { "${@:2}"; }
-summarise_secrets() { : >"$folder/last/secrets.summary"; }
+summarise_what_is_beside() { touch "$folder"/last/{secrets,outside}.summary; }
 names=()
 
 # render

@@ -89,7 +89,7 @@ status_from() { # CLIENT NUMBER
     limit-whitelist=all                        503
     proxy-ssl-verify=on                        503
     proxy-ssl-verify=maybe                     503
-    ssl-passthrough=true                       503
+    ssl-passthrough=perhaps                    503
     custom-headers=demo/headers                503
 ROWS
 }

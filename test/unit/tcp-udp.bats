@@ -137,7 +137,7 @@ says_both() {
 @test "an entry that is wrong costs only itself, and is a problem" {
   LIMITS=ingress_problems=20 serve_entries 127.77.0.1 "TCP $tcp demo/redis:6379" 'TCP 70000 demo/redis:6379' 'TCP port demo/redis:6379' 'TCP 09000 demo/redis:6379' \
     'TCP 9001 redis:6379' 'TCP 9002 demo/redis' 'TCP 9003 demo/redis:6379:HTTP' 'TCP 9004 demo/none:1' 'TCP 9005 demo/redis:1' 'TCP 9006 demo/dns:dns' \
-    'UDP 9007 demo/redis:6379' "TCP $HTTP_PORT demo/redis:6379" "TCP $ADMIN_PORT demo/redis:6379" "UDP $HTTPS_PORT demo/dns:53" 'TCP 9008 demo/redis:x;y' 'TCP 9009 demo/apple";x:80'
+    'UDP 9007 demo/redis:6379' 'UDP 9010 demo/dns:53:PROXY' "TCP $HTTP_PORT demo/redis:6379" "TCP $ADMIN_PORT demo/redis:6379" "UDP $HTTPS_PORT demo/dns:53" 'TCP 9008 demo/redis:x;y' 'TCP 9009 demo/apple";x:80'
   assert_equal 'redis-1 for 127.0.0.1' "$(connect "$tcp")"
   assert_equal dns-1 "$(ask_udp "$HTTPS_PORT")" # which is ours for TCP only
   run problems
@@ -154,6 +154,7 @@ ServiceNotFound: null: ConfigMap infra/tcp: TCP port 9004 is not listened on: Se
 ServicePortNotFound: null: ConfigMap infra/tcp: TCP port 9005 is not listened on: Service demo/redis has no port 1
 ServicePortNotTCP: null: ConfigMap infra/tcp: TCP port 9006 is not listened on: port dns of Service demo/dns is not TCP
 ServicePortNotUDP: null: ConfigMap infra/udp: UDP port 9007 is not listened on: port 6379 of Service demo/redis is not UDP
+EntryRefused: null: ConfigMap infra/udp: UDP port "9010": "demo/dns:53:PROXY" has a PROXY, which is for TCP only
 PortTaken: null: ConfigMap infra/tcp: TCP port $HTTP_PORT is not listened on: the controller itself listens there
 PortTaken: null: ConfigMap infra/tcp: TCP port $ADMIN_PORT is not listened on: the controller itself listens there
 EntryRefused: null: ConfigMap infra/tcp: TCP port "9008": "demo/redis:x;y" has no port of the Service, by number or name

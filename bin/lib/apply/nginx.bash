@@ -133,7 +133,20 @@ leave_out_what_is_not_here() { # NGINX_CONF
     leave_out add_header_inherit 1.29.3 'with auth-url, all requests take a little longer'
     edits+=(-e 's/^ *# before nginx 1[.]29[.]3: /  /')
   fi
+  if is_older "$version" 1.25.5 && grep -q '^ *pass ' "$1"; then use_proxy_protocol_within; fi
   ((${#edits[@]} == 0)) || sed -i "${edits[@]}" "$1"
+}
+
+# Before `pass` (stream-blocks.jq), a connection within nginx can say in the PROXY protocol only whose it is.
+use_proxy_protocol_within() {
+  [[ -e $STATE_DIR/live/nginx.conf && $(<"$STATE_DIR/live/nginx.conf") == *'listen unix:'*proxy_protocol* ]] ||
+    log "this nginx is $version, and pass came with 1.25.5. Connections that are not passed on take a little longer."
+  edits+=(-e 's/^\( *\)pass \(.*\);/\1proxy_pass \2; proxy_protocol on;/'
+    -e 's/^\( *\)\(listen unix:.*\);/\1\2 proxy_protocol;/' -e '/passed[.]sock proxy_protocol;/s/$/ set_real_ip_from unix:;/')
+  case $TRUSTED_PROXIES$PROXY_PROTOCOL in
+    off) edits+=(-e '/^  # --- routes/s/$/\n  set_real_ip_from unix:; real_ip_header proxy_protocol;/') ;;
+    *on) edits+=(-e '/^  # --- routes/s/$/\n  set_real_ip_from unix:;/') ;; # else a header would say it, and anybody could
+  esac
 }
 
 # Adds a command for sed to edits. Logs it, unless the live configuration leaves the directive out as well.

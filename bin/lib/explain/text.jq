@@ -42,6 +42,6 @@ line("before"; .before[] | "\(.step): \(.says): \(.decides)"),
 (.problems[:5] as $problems | line("also"; $problems[] | "\(.reason): \(.message)")),
 (.certificate // empty | line("certificate"; if .secret then "Secret \(.secret) for \(.names | join(", ")), until \(.notAfter)" else "the default one, which clients do not trust: no Secret of spec.tls is for this name" end)),
 (.where // empty | line("where"; "\(.ingress | name), the rule for host \(if .host == "" then "*" else .host end), path \(.path) (\(.pathType))",
-  (.field // empty), (.nginx // empty),
+  (.field // empty | "the field \(.)"), (.lines // empty | "nginx.conf, line \(split(" ") | join(" and line "))"),
   "decided by stage \(.stage) of lib/route/route.jq")),
 ""

@@ -89,7 +89,7 @@ use_folder() { # [FOLDER]
     trap 'rm -rf "$folder"' EXIT
   fi
   [[ -d $folder/error ]] || mkdir -p "$folder"/{new,last,error}
-  summaries=(${CONFIGMAP:+configmap.summary} "${in_order[@]/%/.summary}" secrets.summary ${has_streams:+ports.summary})
+  summaries=(${CONFIGMAP:+configmap.summary} "${in_order[@]/%/.summary}" {secrets,outside}.summary ${has_streams:+ports.summary})
   summaries=("${summaries[@]/#/$folder/last/}")
   define_arguments
   add_named_configmaps

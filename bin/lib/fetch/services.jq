@@ -1,10 +1,11 @@
 # The summary of the Services: their ports.
 #
 # input:  the items of a ServiceList, one on each line (jq -n -R)
-# output: a line for each: {service: "namespace/name", ports: {numbers: {"80": PORT, "53/UDP": PORT}, names: {"web": PORT}},
+# output: a line for each: {service: "namespace/name",
+#         ports: {numbers: {"80": PORT, "53/UDP": PORT}, names: {"web": PORT}},
 #         addresses: [clusterIPs, for annotations with a URL and service-upstream], family: the first of its ipFamilies}
 #         with PORT {port: number, name}, and appProtocol if it has one, or protocol if that is not TCP;
-#         or {service, external: true} for an ExternalName
+#         or {service, external: the name, listed: its spec.ports} for an ExternalName
 include "fetch/items"; # key, is_tcp, each_item
 
 # input: a ServicePort / output: what counts of it
@@ -23,5 +24,5 @@ def ports:
 def where: .spec | {addresses: ([.clusterIPs[]?] - ["None"]), family: .ipFamilies[0]} | del(.[] | select(IN([], null)));
 
 each_item("Service";
-  if .spec.type == "ExternalName" then {service: key, external: true}
+  if .spec.type == "ExternalName" then {service: key, external: (.spec.externalName // ""), listed: .spec.ports}
   else {service: key, ports: ([.spec.ports[]? | port] | ports)} + where end)

@@ -16,7 +16,7 @@ def most_told: 10; # Ingresses of a namespace that are told
 # --- lines and namespaces
 
 # input: a line / output: its namespace; none for a line that has to go live at once
-def namespace: .slice // .service // .of // .certificate // .problem.namespace | values | split("/")[0] | split(" ")[-1];
+def namespace: .slice // .service // .outside // .of // .certificate // .problem.namespace | values | split("/")[0] | split(" ")[-1];
 
 # input:  a line
 # output: what an Ingress uses, or a ConfigMap of TCP or UDP services: "namespace/name" of each Service that it names;

@@ -24,13 +24,15 @@ def merged:
     | sort_by((.others | not), .host));
 
 # input:  the directive by which a server listens for HTTP
-# output: the same for HTTPS as well, over IPv6, too, and with the PROXY protocol if that is spoken
-def on_all_ports:
+# output: the same for HTTPS as well, over IPv6, too, and with the PROXY protocol if that is spoken. Behind what
+#         passes TLS on (stream-blocks.jq), that has the port for HTTPS, and hands over what it does not pass on
+def on_all_ports($behind):
   ltrimstr("    listen \($ENV.HTTP_PORT)") as $options
-  | (if $ENV.PROXY_PROTOCOL == "on" then " proxy_protocol" else "" end + $options) as $options
-  | ("", "[::]:") as $address
-  | "    listen \($address)\($ENV.HTTP_PORT)\($options)",
-    "    listen \($address)\($ENV.HTTPS_PORT) ssl\($options)";
+  | (if $ENV.PROXY_PROTOCOL == "on" then " proxy_protocol" else "" end + $options) as $options_of_ports
+  | (("", "[::]:") as $address
+     | "    listen \($address)\($ENV.HTTP_PORT)\($options_of_ports)",
+       (select($behind | not) | "    listen \($address)\($ENV.HTTPS_PORT) ssl\($options_of_ports)")),
+    (select($behind) | "    listen unix:\($ENV.STATE_DIR)/run/https.sock ssl\($options)");
 
 # input: a path / output: it, and all paths above it, the longest first: "/a/b" => "/a/b", "/a", "/"
 def path_and_above:

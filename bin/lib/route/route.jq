@@ -11,7 +11,8 @@
 #                             ]}],
 #   upstreams: [{name, service, port, endpoints: ["address:port"]}],
 #   problems: [{of, reason, message}],   (of: null, if it is about an object that is no Ingress)
-# }, and .additions (stages.jq): claimants: ["Ingress namespace/name" of each that is ours], annotations, certificates, streams
+# }, and .additions (stages.jq): claimants: ["Ingress namespace/name" of each that is ours], annotations, certificates,
+# streams
 #
 # host "" is any host that no other server has. pathType is Exact, Prefix, or Default: what no path of the host matches.
 #
@@ -67,7 +68,7 @@ def answer($services):
   | ($found.ports | if $port | type == "number" then .numbers["\($port)"] else .names[$port] end) as $its
   | if $found == null then error503("ServiceNotFound"; "\($service) does not exist")
     elif $found.external then
-      error503("ExternalNameNotServed"; "\($service) is an ExternalName, which is not served: it could point anywhere")
+      error503("ExternalNameNotServed"; "\($service) is an ExternalName: \($found.external)")
     elif $its.port | is_port | not then error503("ServicePortNotFound"; "\($service) has no port \($port | shown)")
     elif $its.protocol then error503("ServicePortNotTCP"; "port \($port | shown) of \($service) is not TCP")
     else . + {port: $its.port, port_name: $its.name}

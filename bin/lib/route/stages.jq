@@ -37,6 +37,47 @@ def numbered_sets:
   | {$options,
      numbered: map(if .options.set then .set = .options.set | .options.options = $numbers[.set | tojson] | del(.options.set) else . end)};
 
+# --- names outside of the cluster (ExternalName), which fetch/outside/outside.jq has looked at
+
+# input:  {outside, name, addresses} (outside.jq); $listed: spec.ports of the Service; $asked: the numbers of ports that
+#         claims ask for
+# output: {service, slice}: the summaries of an ordinary Service, and of an EndpointSlice of it
+#
+# A port by number needs not be listed. If it is, a targetPort that is a number is where requests go.
+def as_pods($listed; $asked):
+  ($listed // []) as $listed
+  | ($asked - [$listed[].port] | unique | map({port: ., name: "=\(.)"})) as $others
+  | ([$listed[] | select((.protocol // "TCP") != "TCP")] + $others
+     + [$listed[] | select((.protocol // "TCP") == "TCP") | {port, name: (.name // ""), targetPort, appProtocol}]) as $ports
+  | {service: {service: .outside, outside: .name, ports: {
+       numbers: ($ports | map({"\(.port)": del(.targetPort)}) | add // {}),
+       names: ($ports | map(select(.name // "" | . != "" and (startswith("=") | not)) | {(.name): del(.targetPort)}) | add // {})}},
+     slice: {slice: .outside, service: .outside, ready: .addresses, ending: [],
+       ports: ($ports | map({(.name // ""): ((.targetPort | numbers) // .port)}) | add // {})}};
+
+# output: the state; an ExternalName Service with addresses is as any other; any other one says why it is not served
+def with_outside:
+  if any(.services[]; .external) | not then .
+  else
+    (.lines | map(select(.outside) | {(.outside): .}) | add // {}) as $outside
+    | (.settings.DEFAULT_BACKEND // "" | split(":")) as [$default, $port]
+    | ([ (.ingresses[].claims[] | select($outside[.service // ""].addresses and (.port | type == "number")) | {service, port}),
+         ($port | strings | tonumber? | {service: $default, port: .}) ]
+       | group_by(.service) | map({(.[0].service): map(.port)}) | add // {}) as $asked
+    | reduce (.services[] | select(.external)) as {$service, $external, $listed} (.;
+        $outside[$service] as $its
+        | if $its.addresses then
+            ($its | as_pods($listed; $asked[$service] // [])) as $pods
+            | .services[$service] = $pods.service | .slices[$service] = [$pods.slice]
+          else .services[$service].external = ($its.why // "it could point anywhere, so EXTERNAL_NAMES has to allow it")
+          end)
+  end;
+
+# input: an answered claim / output: the same; TLS to a name outside is spoken with that name
+def with_outside_name($services):
+  $services[.service // ""].outside as $name
+  | if $name and .upstream and (.protocol | IN("HTTPS", "AUTO_HTTP", "GRPCS")) then .tls_name = $name else . end;
+
 # output: {"namespace/name of a Service": {"port": protocol}} of ports whose appProtocol says what their pods speak
 #         (KEP-3726)
 #
@@ -64,6 +105,7 @@ def app_protocols:
 def counted($rejected):
   .configured = first((.lines[1:3][] | select(.configmap)), null)
   | .settings = .lines[0].settings + (.configured.settings // {})
+  | with_outside
   | reachable
   | by_family
   | terminating_last
@@ -137,6 +179,7 @@ def as_annotations_say(answer):
   | (.claims
      | if $state.app_protocols == {} then . else map(with_app_protocol($state.app_protocols; $state.options)) end
      | map(with_protocol)
+     | if any($state.services[]; .outside) then map(with_outside_name($state.services)) else . end
      | redirected_with_tls($state.ours; $state.limits)
      | feature_claims($state; answer | with_protocol)
      | map(.shut // .)) as $claims
