@@ -131,12 +131,10 @@ take_time() {
   now=${now%.*}
 }
 
-# Sleeps without a process: nothing comes out of this pipe, nor does it end, as it is open for writing, too.
+# Sleeps without a process: nothing comes out of this pipe, nor does it end, as it is open for writing, too. (No `wait`
+# for what made it: it might wait for another child. See findings/bash-wait-loses-a-short-process.sh.)
 nap() { # SECONDS
-  if [[ -z $silence ]]; then
-    exec {silence}<> <(:)
-    wait "$!" || true # or it would stay as a zombie during the pause
-  fi
+  [[ -n $silence ]] || exec {silence}<> <(:)
   read -r -t "$1" <&"$silence" || true
 }
 

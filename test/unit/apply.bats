@@ -235,3 +235,24 @@ END
   exec 5>&-
   assert_equal 0 "$status"
 }
+
+@test "the status of nginx's test is known, and a pause ends in time, however short the processes are and whatever else runs" {
+  # shellcheck disable=SC2016 # the dollar signs are for the program
+  run -0 timeout 60 bash -c '
+    source "$1/settings"
+    source "$1/lib/apply/nginx.bash"
+    took() { :; }
+    half_of_memory=1000000
+    sleep 100 &
+    trap "kill $!" EXIT
+    for i in {1..700}; do
+      silence=""
+      nap 0.001
+      exec {silence}<&-
+      within_bounds true || echo "of true, the status is $?, and it says $said"
+      status=0
+      within_bounds bash -c "echo said && exit 1" || status=$?
+      [[ "$status $said" == "1 said" ]] || echo "of false, the status is $status, and it says $said"
+    done' _ "$bin"
+  assert_equal '' "$output"
+}

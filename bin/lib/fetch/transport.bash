@@ -23,7 +23,6 @@ in_time() { # COMMAND
     kill "$!" 2>/dev/null || true                    # it may have just ended
     read_to_end "$from" 2 || kill -KILL "$!" || true # it says what has failed, unless it is frozen
   fi
-  wait "$!" || true # bash 5.2 does not always know its status
   exec {from}<&-
   while read -r name word; do
     state[${name:-none}]=$word
