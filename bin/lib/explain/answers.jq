@@ -1,8 +1,8 @@
 # What nginx has said becomes an explanation: why a request gets its answer.
 #
 # input:  nothing (jq -n)
-# args:   $questions (questions.jq); $model, $snapshot; $log, $told, $answers: what nginx has noted (nginx.bash); $guessed:
-#         not empty if it has no passwords but those of the questions
+# args:   $questions (questions.jq); $model, $snapshot; $log, $told, $answers: what nginx has noted (nginx.bash);
+#         $guessed: not empty if it has no passwords but those of the questions
 # output: {url, method, from, host, path, before, answers, service, certificate, why, problems, where, exit} of each
 #         question, a line each. In .answers is what can become of it:
 #           {when, pod: {upstream, service, port, endpoints}, gets: {method, uri, headers}}

@@ -2,7 +2,8 @@
 #
 # input:  nothing (jq -n)
 # args:   $before, $after: [model]; $json
-# output: lines of text; with $json, a line of JSON: {changes: [{host, path, pathType, before, after}], new, gone: problems}
+# output: lines of text; with $json, a line of JSON: {changes: [{host, path, pathType, before, after}], new, gone}, the
+#         last two of problems
 include "explain/places"; # places, table
 
 # input: model / output: {"host path type": place}

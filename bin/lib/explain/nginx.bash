@@ -2,8 +2,8 @@
 # nobody
 #
 # Its configuration is the one that render writes for this part of the model, with three changes: it listens on the
-# loopback address and a socket, each pod and login service is a socket of the same nginx, and nothing is left to chance.
-# So nginx decides, and there is no second matcher that could be wrong.
+# loopback address and a socket, each pod and login service is a socket of the same nginx, and nothing is left to
+# chance. So nginx decides, and there is no second matcher that could be wrong.
 #
 # shellcheck shell=bash disable=SC2154 # bin and the settings are of settings, folder and model of explain
 
@@ -103,8 +103,8 @@ header_names() {
   printf '%s' "${text#,}"
 }
 
-# The keys of the controller, where they are at hand. What is missing is made: nginx only has to start with it. A file of
-# passwords that is missing has those of the questions, and guessed says so: nobody knows whether they are right.
+# The keys of the controller, where they are at hand. What is missing is made: nginx only has to start with it. A file
+# of passwords that is missing has those of the questions, and guessed says so: nobody knows whether they are right.
 provide_keys() {
   local file
   for file in "$folder/manifests/state/keys" "$given_keys"; do

@@ -29,7 +29,7 @@ def wanted: map(names | {(.): true}) | add // {};
     | .locations |= [to_entries[] | .value + {at: "\($server).\(.key)"}] ])
 | ([.servers[].locations | .. | strings] | unique | map({(.): true}) | add // {}) as $is_named
 | ([.servers[] | .. | objects | .options | numbers] | unique | map({("\(.)"): true}) | add // {}) as $is_used
-| .upstreams |= [ . // [] | to_entries[] | .key as $number | .value | select($is_named[.name])
+| .upstreams |= [ . // [] | to_entries[] | .key as $number | .value | select($is_named[.name | rtrimstr(".https")] or $is_named[.name]) # AUTO_HTTP adds it
     | .endpoints = ["unix:\($folder)/\($number)"]
     | if .balance.address then .balance.address = .endpoints[0] else . end
     | if .balance.subset then del(.balance) else . end ]
