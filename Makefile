@@ -6,7 +6,7 @@ RENDER = kubectl kustomize manifests/$(or $(VARIANT),base) | sed 's|image: bash-
 .DEFAULT_GOAL := help
 SHELL = bash
 .SHELLFLAGS = -o pipefail -c
-.PHONY: demo lesson lessons demo-down test test-unit test-e2e test-kind test-nodes test-faults test-neighbours lint update-golden image deploy release-manifest cluster-up cluster-down conformance bench bench-quick help
+.PHONY: demo lesson lessons demo-down page test-page test test-unit test-e2e test-kind test-nodes test-faults test-neighbours lint update-golden image deploy release-manifest cluster-up cluster-down conformance bench bench-quick help
 
 demo: ## start a cluster with the controller and two applications, and show what to try
 	test/demo/demo up
@@ -19,6 +19,11 @@ lessons: ## list the lessons, with minutes
 
 demo-down: ## remove everything that `make demo` made
 	test/demo/demo down
+
+page: ## open the page that shows who serves what, on http://localhost:8254/page/ (PAGE_PORT=..., as long as this runs)
+	@printf 'http://localhost:%s/page/ (Ctrl-C ends it)\n' $(or $(PAGE_PORT),8254)
+	@{ sleep 2; xdg-open http://localhost:$(or $(PAGE_PORT),8254)/page/ || open http://localhost:$(or $(PAGE_PORT),8254)/page/ || true; } >/dev/null 2>&1 &
+	@kubectl -n bash-ingress port-forward deployment/bash-ingress $(or $(PAGE_PORT),8254):10254
 
 test: ## run all tests: lint, unit and e2e
 	test/run lint unit e2e
@@ -40,6 +45,9 @@ test-faults: ## the faults among them, as long as they may last
 
 test-neighbours: ## beside the real cert-manager, oauth2-proxy, Argo Rollouts, Flagger and external-dns, compiled once
 	test/run neighbours
+
+test-page: ## look at the page with a real Chromium
+	test/run page
 
 lint: ## check the files without running them
 	test/run lint

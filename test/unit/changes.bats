@@ -73,10 +73,10 @@ keep() { # NUMBER
 
 @test "only the last changes are kept, in number and in bytes, and always the last one" {
   copy_programs
-  edit "$bin/lib/changes/record.bash" 's/most_changes=30/most_changes=3/'
+  edit "$bin/lib/loop/changes/record.bash" 's/most_changes=30/most_changes=3/'
   for number in 8 9 10 11; do snapshot nothing | keep "$number"; done
   assert_equal '9 10 11' "$("$bin/changes" | awk '{ print $1 }' | paste -sd ' ')"
-  edit "$bin/lib/changes/record.bash" 's/most_bytes=[^ ]* [*] 1024 [*] 1024))/most_bytes=1000/'
+  edit "$bin/lib/loop/changes/record.bash" 's/most_bytes=[^ ]* [*] 1024 [*] 1024))/most_bytes=1000/'
   snapshot nothing | keep 12
   assert_equal 12 "$("$bin/changes" | awk '{ print $1 }')"
 }
@@ -179,7 +179,7 @@ combinations() { # FIRST COUNT
     "$fixtures/snapshot" <<<"$lists" >"$dir/snapshot"
     "$bin/route" <"$dir/snapshot" | "$bin/render" >"$dir/nginx.conf"
     bundle_of "$dir/snapshot" >"$dir/bundle"
-    jq -n -c -L "$bin/lib" -f "$bin/lib/changes/redact.jq" <"$dir/bundle" >"$dir/redacted"
+    jq -n -c -L "$bin/lib" -f "$bin/lib/loop/changes/redact.jq" <"$dir/bundle" >"$dir/redacted"
     "$bin/changes" --replay <"$dir/bundle" | cmp - "$dir/nginx.conf"
     "$bin/changes" --replay <"$dir/redacted" >"$dir/replayed"
     run jq -n -r --rawfile before "$dir/nginx.conf" --rawfile after "$dir/replayed" -f "$BATS_TEST_DIRNAME/tables/redacted.jq"
@@ -194,7 +194,7 @@ combinations() { # FIRST COUNT
 
 # Prints the bundle of a snapshot, without a loop.
 bundle_of() { # SNAPSHOT
-  jq -n -c -f "$bin/lib/changes/bundle.jq" --arg number 1 --arg time 0 --arg hash "$(head -n 1 "$dir/nginx.conf" | cut -d ' ' -f 3)" --arg cause x --slurpfile quarantine /dev/null \
+  jq -n -c -f "$bin/lib/loop/changes/bundle.jq" --arg number 1 --arg time 0 --arg hash "$(head -n 1 "$dir/nginx.conf" | cut -d ' ' -f 3)" --arg cause x --slurpfile quarantine /dev/null \
     --argjson settings "[{\"version\": \"1\", \"settings\": {\"HTTP_PORT\": \"$HTTP_PORT\", \"STATE_DIR\": \"$STATE_DIR\", \"PROXY_SET_HEADERS\": \"\"}}]" "$1"
 }
 

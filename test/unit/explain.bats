@@ -58,7 +58,7 @@ curl_config() {
 shop() {
   local file=$BATS_FILE_TMPDIR/shop
   if [[ ! -e $file ]]; then
-    (source "$bin/settings" && source "$bin/lib/manifests/manifests.bash" &&
+    (source "$bin/settings" && source "$bin/lib/check/manifests/manifests.bash" &&
       read_manifests "$dir/manifests" "$BATS_TEST_DIRNAME/tables/explain.yaml" &&
       empty_snapshot | with_manifests "$dir/manifests") >"$file"
   fi

@@ -1,4 +1,4 @@
-# Objects in files, before they are applied, as a snapshot has them: what bin/lib/manifests reads for other programs.
+# Objects in files, before they are applied, as a snapshot has them: what bin/lib/check/manifests reads for other programs.
 load helpers
 
 setup() {
@@ -9,7 +9,7 @@ setup() {
 # Runs a word of the reader, as a program would.
 reader() ( # WORD...
   source "$bin/settings"
-  source "$bin/lib/manifests/manifests.bash"
+  source "$bin/lib/check/manifests/manifests.bash"
   "$@"
 )
 

@@ -58,7 +58,7 @@ has_number() {
   [[ $hash == "$its_hash" ]]
 }
 
-# Each configuration that became live has a number of this replica: the loop keeps it under that (lib/changes).
+# Each configuration that became live has a number of this replica: the loop keeps it under that (lib/loop/changes).
 note_change() { # NUMBER CAUSE
   local hash
   read -r _ _ hash _ <"$live/nginx.conf"

@@ -14,7 +14,7 @@ source "$bin/lib/loop/durations.bash"       # note_durations
 source "$bin/lib/loop/metrics.bash"         # write_metrics
 source "$bin/lib/loop/prepared.bash"        # prepare_steps, make_room_for_prepared
 source "$bin/lib/loop/quiet.bash"           # nothing_is_new, start_guard
-source "$bin/lib/changes/record.bash"       # record_change
+source "$bin/lib/loop/changes/record.bash"  # record_change
 
 export features_in_use=$next/features # where choose_features puts them
 # pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
@@ -108,6 +108,7 @@ prepare_loop() {
   mkdir -p "$admin"
   rm -rf "$next/lists" "$STATE_DIR"/scratch/quarantine.* # of a loop that was killed
   make_room_for_prepared
+  prepare_page
   half_of_memory=$(find_half_of_memory)
   exec {bell}<>"$STATE_DIR/run/bell"
   read_accounts

@@ -7,6 +7,7 @@
 # What sorts, sorts as before: of all words that are replaced, the first by the alphabet becomes redacted0001, and so
 # on; networks likewise. Equal words stay equal. These stay as they are, for they decide what nginx.conf looks like:
 # numbers, true and false, words of a fixed list, and names of hosts, headers, cookies, Services and Secrets.
+include "loop/changes/sentences"; # without_values
 import "annotations" as $table;
 
 # output: {annotation: true} of those whose text is such a word or name. What is not named here is redacted.
@@ -97,9 +98,6 @@ def dictionary:
        else null | other_network($rank)
        end)})
   | add // {};
-
-# input: a sentence / output: it without the value that it quotes
-def without_values: gsub(" (?<verb>is|has) \".*; allowed: "; " \(.verb) \"redacted\"; allowed: ");
 
 # input: a line / output: it redacted
 def redacted_line($instead; $paths):

@@ -6,7 +6,7 @@
 # next, live and made_frame are the loop's, took_lines is of durations.bash
 # shellcheck shell=bash disable=SC2154
 
-kept_changes=$STATE_DIR/changes most_changes=30 most_bytes=$((32 * 1024 * 1024)) recorded='' finishing=''
+kept_changes=$STATE_DIR/changes most_changes=30 most_bytes=$((32 * 1024 * 1024)) recorded='' finishing='' page=$STATE_DIR/admin/page
 
 # `apply` has given the live configuration its number.
 record_change() {
@@ -34,12 +34,14 @@ keep_change() { # FOLDER
 # Beside the next passes: what takes longer. What is not finished when the loop ends is finished after the next change.
 finish_changes() {
   local folder previous=''
-  remember_settings || return 0
+  renice -n 10 "$BASHPID" >/dev/null || true # if it can wait, no change waits for it
+  mkdir -p "$page" && remember_settings || return 0
   for folder in $(numbered_changes); do
     [[ -e $kept_changes/$folder/settings.json ]] || finish_change "$kept_changes/$folder" "$previous"
     previous=$kept_changes/$folder
   done
   remove_oldest
+  list_for_page
 }
 
 # Prints the numbers, the oldest first.
@@ -49,7 +51,37 @@ numbered_changes() {
 
 finish_change() { # FOLDER [FOLDER_BEFORE]
   [[ -z $2 ]] || ln -T "$2/snapshot" "$1/snapshot.old"
+  write_for_page "$1"
   ln -T "$kept_changes/settings.json" "$1/settings.json"
+}
+
+# --- for the page: what may be shown of each change, in a file of its own, and all of them in a list
+
+prepare_page() {
+  mkdir -p "$page"
+  cp "$TEMPLATES_DIR/page.html" "$page/index.html" || log 'there is no page: TEMPLATES_DIR has no page.html'
+}
+
+write_for_page() { # FOLDER
+  local before=$1/snapshot.old
+  [[ -e $before ]] || before=/dev/null
+  diff "$before" "$1/snapshot" >"$1/objects" || (($? == 1))
+  diff -U 1 -I config-hash "$1/nginx.conf.old" "$1/nginx.conf" >"$1/nginx" || (($? == 1))
+  run_jq -c -f "$bin/lib/loop/changes/page.jq" --rawfile change "$1/change" --rawfile took "$1/took" \
+    --rawfile objects "$1/objects" --rawfile nginx "$1/nginx" "$1/model.json" >"$1/page" || return
+  head -n 1 "$1/page" >"$1/entry"
+  tail -n +2 "$1/page" >"$page/new" && mv -T "$page/new" "$page/${1##*/}.json"
+  rm "$1/objects" "$1/nginx" "$1/page"
+}
+
+list_for_page() {
+  local number entries=()
+  for number in $(numbered_changes); do
+    [[ ! -s $kept_changes/$number/entry ]] || entries+=("$(<"$kept_changes/$number/entry")")
+  done
+  local IFS=,
+  printf '[%s]\n' "${entries[*]}" >"$page/new"
+  mv -T "$page/new" "$page/changes.json"
 }
 
 # What render reads beside the model. Templates of a user's own are kept whole; those of this version are everywhere.
@@ -67,9 +99,9 @@ remove_oldest() {
   local numbers bytes
   mapfile -t numbers < <(numbered_changes)
   while ((${#numbers[@]} > 1)); do
-    read -r bytes _ < <(du -s -b "$kept_changes")
+    read -r bytes _ < <(du -s -b -c "$kept_changes" "$page" | tail -n 1)
     ((${#numbers[@]} > most_changes || bytes > most_bytes)) || return 0
-    rm -rf "${kept_changes:?}/${numbers[0]}"
+    rm -rf "${kept_changes:?}/${numbers[0]}" "$page/${numbers[0]}.json"
     numbers=("${numbers[@]:1}")
   done
 }

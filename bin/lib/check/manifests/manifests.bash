@@ -20,7 +20,7 @@ read_manifests() { # FOLDER FILE...
   rm -f "$folder"/new/*
   touch "$folder"/new/{namespaces,services,endpointslices,ingressclasses,ingresses,secrets,configmaps,others}
   print_objects "${@:2}" >"$folder/objects.json"
-  run_jq -n -r -f "$bin/lib/manifests/objects.jq" "$folder/objects.json" >"$folder/lines" ||
+  run_jq -n -r -f "$bin/lib/check/manifests/objects.jq" "$folder/objects.json" >"$folder/lines" ||
     die 2 "cannot use ${*:2}: jq says above why"
   awk -F '\t' -v folder="$folder/new" '{ print $2 >(folder "/" $1) }' "$folder/lines"
   cut -f 2 "$folder/lines" >"$folder/objects"
@@ -50,7 +50,7 @@ with_manifests() { # FOLDER <SNAPSHOT
     within_cidrs summarise_objects "$name" >"$folder/last/$name.summary"
   done
   summarise_named
-  cat "$folder"/last/*.summary | run_jq -n -c -f "$bin/lib/manifests/merge.jq" \
+  cat "$folder"/last/*.summary | run_jq -n -c -f "$bin/lib/check/manifests/merge.jq" \
     --slurpfile snapshot "$folder/snapshot" --slurpfile objects "$folder/objects"
 }
 
