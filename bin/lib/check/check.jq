@@ -1,7 +1,7 @@
 # The verdict on each Ingress, by what the model says of it.
 #
-# args:   $ingresses: the Ingresses, as they are written; $unknown: those of versions that are gone; $class: INGRESS_CLASS
-#         $lines: the snapshot; [$model]
+# args:   $ingresses: the Ingresses, as they are written; $unknown: those of versions that are gone
+#         $class: INGRESS_CLASS; $lines: the snapshot; [$model]
 # output: {class, assumed, ingresses, everywhere}, as bin/check describes it
 include "annotations"; # written, understood
 include "check/differences"; # touched, hosts_with_expressions, wildcards_with_tls

@@ -40,7 +40,8 @@ def stream_problems:
   | {of: null, namespace: (.configMap | namespace), reason: (.reason // "EntryRefused"),
      message: "ConfigMap \(.configMap): \(if .port then "\(.protocol) port \(.port) is not listened on: " else "" end)\(.why)"};
 
-# output: the state; what the model says of streams: [{protocol, port, service, servicePort, endpoints, decodes, encodes}]
+# output: the state, with what the model says of streams:
+#         [{protocol, port, service, servicePort, endpoints, decodes, encodes}]
 def with_streams:
   if .settings.TCP_SERVICES or .settings.UDP_SERVICES | not then .
   else

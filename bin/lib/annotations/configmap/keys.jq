@@ -3,8 +3,8 @@
 # keys.json has a row for each key of ingress-nginx 1.15.1 (config.go and configmap.go of its controller, and its
 # documentation):
 #
-#   type       what its value may be: flag, number, size, seconds, text, list (with commas between), networks, or patterns (a
-#              list of texts and regular expressions)
+#   type       what its value may be: flag, number, size, seconds, text, list (with commas between), networks, or
+#              patterns (a list of texts and regular expressions)
 #   like       the annotation whose values it takes (annotations.json), instead of a type
 #   pattern, possible, min, max    as in annotations.json
 #   protects   it restricts who gets in, how, or how often, or whose word counts. A wrong value counts as the last good

@@ -1,6 +1,6 @@
-# The keys of the ConfigMap that CONFIGMAP names (lib/annotations/configmap) that are neither a setting, nor a directive, nor the
-# default of an annotation: block-cidrs, block-user-agents, block-referers, hide-headers, add-headers, http-redirect-code,
-# no-tls-redirect-locations, no-auth-locations, upstream-keepalive-*.
+# Keys of the ConfigMap that CONFIGMAP names (lib/annotations/configmap), those that are neither a setting, nor a
+# directive, nor the default of an annotation: block-cidrs, block-user-agents, block-referers, hide-headers, add-headers,
+# http-redirect-code, no-tls-redirect-locations, no-auth-locations, upstream-keepalive-*.
 #
 # And where a key that protects has a wrong value, and no last good one, all is closed here.
 include "annotations/claims";
@@ -28,7 +28,7 @@ def claims($context; answer):
 
 # --- blocked requests
 
-# input: {name: what keys come to} / output: lines for the http block: $blocked, which is empty, or says that a request is
+# input: {name: what keys come to} / output: lines for the http block: $blocked is empty, or tells what is blocked
 def block_lines:
   (select(.blocked_networks)
    | "  geo $blocked_network {", "    default \"\";", (.blocked_networks[] | "    \(.) 1;"), "  }"),

@@ -42,7 +42,7 @@ print_outside() { # SUMMARY...
     --slurpfile services <(grep '"external":' "$folder/last/services.summary") "$@"
 }
 
-# Prints the addresses of this pod: the kernel lists those of IPv4 in a table of routes, and those of IPv6 without colons.
+# Prints the addresses of this pod: the kernel lists those of IPv4 in a table of routes, those of IPv6 without colons.
 own_addresses() {
   {
     awk '/[|]--/ { address = $2 } /host LOCAL/ { print address }' /proc/net/fib_trie | sort -u

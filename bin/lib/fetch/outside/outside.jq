@@ -54,8 +54,8 @@ def is_allowed($patterns):
   | any($patterns[]; . as $pattern
       | if startswith("*.") then $name | endswith($pattern[1:]) and length >= ($pattern | length) else . == $name end);
 
-# input: a name / output: whether it is one that only DNS can know: no address, however that is written, and no name that
-#         would mean something else in each domain
+# input: a name / output: whether it is one that only DNS can know: no address, however that is written, and no
+#         name that would mean something else in each domain
 def is_of_dns: is_host and test("[.](?!0x)[^.]*[a-z][^.]*\\z") and (split(".") | all(length <= 63));
 
 # input: text / output: whether it is an address

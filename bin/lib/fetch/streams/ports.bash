@@ -1,5 +1,5 @@
-# ports - on which ports of TCP and UDP services nobody can listen here: nginx would take nothing of a configuration that
-# asks for one of them
+# ports - on which ports of TCP and UDP services nobody can listen here: nginx would take nothing of a configuration
+# that asks for one of them
 #
 # folder is of lists.bash, master and sockets_of are nginx.bash's
 # shellcheck shell=bash disable=SC2154
