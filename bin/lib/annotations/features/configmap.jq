@@ -1,6 +1,6 @@
 # Keys of the ConfigMap that CONFIGMAP names (lib/annotations/configmap), those that are neither a setting, nor a
-# directive, nor the default of an annotation: block-cidrs, block-user-agents, block-referers, hide-headers, add-headers,
-# http-redirect-code, no-tls-redirect-locations, no-auth-locations, upstream-keepalive-*.
+# directive, nor the default of an annotation: block-cidrs, block-user-agents, block-referers, hide-headers,
+# add-headers, http-redirect-code, no-tls-redirect-locations, no-auth-locations, upstream-keepalive-*.
 #
 # And where a key that protects has a wrong value, and no last good one, all is closed here.
 include "annotations/claims";
