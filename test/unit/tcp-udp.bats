@@ -137,7 +137,7 @@ says_both() {
 @test "an entry that is wrong costs only itself, and is a problem" {
   LIMITS=ingress_problems=20 serve_entries 127.77.0.1 "TCP $tcp demo/redis:6379" 'TCP 70000 demo/redis:6379' 'TCP port demo/redis:6379' 'TCP 09000 demo/redis:6379' \
     'TCP 9001 redis:6379' 'TCP 9002 demo/redis' 'TCP 9003 demo/redis:6379:HTTP' 'TCP 9004 demo/none:1' 'TCP 9005 demo/redis:1' 'TCP 9006 demo/dns:dns' \
-    'UDP 9007 demo/redis:6379' "TCP $HTTP_PORT demo/redis:6379" "TCP $ADMIN_PORT demo/redis:6379" "UDP $HTTPS_PORT demo/dns:53" 'TCP 9008 demo/redis:x;y' 'TCP 9009 demo/apple";x:80'
+    'UDP 9007 demo/redis:6379' 'UDP 9010 demo/dns:53:PROXY' "TCP $HTTP_PORT demo/redis:6379" "TCP $ADMIN_PORT demo/redis:6379" "UDP $HTTPS_PORT demo/dns:53" 'TCP 9008 demo/redis:x;y' 'TCP 9009 demo/apple";x:80'
   assert_equal 'redis-1 for 127.0.0.1' "$(connect "$tcp")"
   assert_equal dns-1 "$(ask_udp "$HTTPS_PORT")" # which is ours for TCP only
   run problems
@@ -154,6 +154,7 @@ ServiceNotFound: null: ConfigMap infra/tcp: TCP port 9004 is not listened on: Se
 ServicePortNotFound: null: ConfigMap infra/tcp: TCP port 9005 is not listened on: Service demo/redis has no port 1
 ServicePortNotTCP: null: ConfigMap infra/tcp: TCP port 9006 is not listened on: port dns of Service demo/dns is not TCP
 ServicePortNotUDP: null: ConfigMap infra/udp: UDP port 9007 is not listened on: port 6379 of Service demo/redis is not UDP
+EntryRefused: null: ConfigMap infra/udp: UDP port "9010": "demo/dns:53:PROXY" has a PROXY, which is for TCP only
 PortTaken: null: ConfigMap infra/tcp: TCP port $HTTP_PORT is not listened on: the controller itself listens there
 PortTaken: null: ConfigMap infra/tcp: TCP port $ADMIN_PORT is not listened on: the controller itself listens there
 EntryRefused: null: ConfigMap infra/tcp: TCP port "9008": "demo/redis:x;y" has no port of the Service, by number or name
@@ -299,4 +300,93 @@ reloaded() { # REFERENCE
   start_controller
   assert_equal apple "$(who_answers fruit.example /apple)"
   wait_for 30 logged "TCP port $tcp is not listened on: another program listens there"
+}
+
+# --- real servers, whose pods move while clients are connected
+
+# Starts Redis as that pod.
+start_redis() { # ADDRESS
+  redis-server --bind "$1" --port 7777 --save '' --dir "$dir" --daemonize yes --pidfile "$dir/redis-$1.pid" >/dev/null
+  wait_for 15 redis-cli -h "$1" -p 7777 ping
+}
+
+redis() { # ARGUMENT...
+  redis-cli -p "$tcp" "$@"
+}
+
+redis_says() { # TEXT ARGUMENT...
+  [[ $(redis "${@:2}" 2>&1) == *"$1"* ]]
+}
+
+# The second pod does not know the key.
+redis_has_moved() {
+  local said
+  said=$(redis get pod) && [[ -z $said ]]
+}
+
+redis_moves() { # ADDRESS
+  cluster_is rules "$streams_of_api | .endpointSlices.items[-2].ports[0].port = 7777" --arg redis "$1"
+}
+
+@test "a blocked client of Redis stays connected while routes change and while its Service moves to another pod; new ones get there" {
+  start_redis 127.77.0.1
+  start_redis 127.77.0.2
+  start_api rules "$streams_of_api | .endpointSlices.items[-2].ports[0].port = 7777" --arg redis 127.77.0.1
+  config_map_is tcp "$tcp demo/redis:redis"
+  config_map_is udp
+  start_controller
+  wait_for 30 redis_says PONG ping
+  redis set pod first
+  redis blpop list 60 >"$dir/said" 3>&- &
+  wait_for 20 redis_says cmd=blpop client list
+  cluster_is rules "$streams_of_api | .endpointSlices.items[-2].ports[0].port = 7777 | .ingresses.items[0].spec.rules[0].host = \"other.example\"" --arg redis 127.77.0.1
+  wait_for 30 served other.example /apple 'Service demo/apple' # which has no pod here
+  redis_moves 127.77.0.2
+  wait_for 30 redis_has_moved
+  redis-cli -h 127.77.0.1 -p 7777 rpush list held
+  wait "$!"
+  assert_contains "$(<"$dir/said")" held
+  kill "$(<"$dir/redis-127.77.0.1.pid")"
+  redis_says PONG ping
+}
+
+# Prints what a DNS server says of here.example: a query (RFC 1035, section 4.1) is sent as it is.
+lookup() {
+  local said=''
+  exec 7<>"/dev/udp/127.0.0.1/$udp"
+  printf '\x12\x34\x01\0\0\1\0\0\0\0\0\0\4here\7example\0\0\1\0\1' >&7
+  said=$(timeout 3 dd bs=512 count=1 status=none <&7 | od -An -tu1 | tr -s ' \n' ' ')
+  exec 7<&-
+  [[ $said == *' 192 0 2 '* ]] && sed -E 's/.*(192 0 2 [0-9]+).*/\1/; s/ /./g' <<<"$said"
+}
+
+is_found() { # ADDRESS
+  [[ $(lookup) == "$1" ]]
+}
+
+# Starts a DNS server as that pod, which says so.
+start_dns() { # ADDRESS ANSWER
+  dnsmasq --no-resolv --no-hosts --bind-interfaces --listen-address="$1" --port=5353 --pid-file="$dir/dns-$1.pid" --user=root --conf-file=/dev/null --address="/here.example/$2"
+}
+
+@test "a DNS server is asked by UDP, also while it moves to another pod" {
+  start_dns 127.77.0.1 192.0.2.1
+  start_dns 127.77.0.2 192.0.2.2
+  dns_is_at() { # start_api|cluster_is ADDRESS
+    "$1" rules "$streams_of_api"' | .endpointSlices.items[-1] |= (.ports[0].port = 5353 | .endpoints[0].addresses = [$dns])' --arg redis 127.77.0.1 --arg dns "$2"
+  }
+  dns_is_at start_api 127.77.0.1
+  config_map_is tcp
+  config_map_is udp "$udp demo/dns:dns"
+  start_controller
+  wait_for 30 is_found 192.0.2.1
+  dns_is_at cluster_is 127.77.0.2
+  lost=0
+  for ((i = 0; i < 200; i++)); do
+    answer=$(lookup) || lost=$((lost + 1))
+    [[ $answer != 192.0.2.2 ]] || break
+    sleep 0.05
+  done
+  assert_equal 192.0.2.2 "$answer"
+  ((lost <= 1)) # an answer that comes while its worker is replaced
 }

@@ -16,6 +16,7 @@ def entry($protocol):
     elif $parts[0] | split("/") | length != 2 or any(.[]; is_name | not) then
       "\($what): \(.value | quoted) does not begin with namespace/name of a Service"
     elif $service_port | is_name or is_port | not then "\($what): \(.value | quoted) has no port of the Service, by number or name"
+    elif $protocol == "UDP" and $proxy != [] then "\($what): \(.value | quoted) has a PROXY, which is for TCP only"
     elif $proxy - ["", "PROXY"] != [] or ($proxy | length) > 2 then
       "\($what): \(.value | quoted) has something other than PROXY behind the port of the Service"
     else
