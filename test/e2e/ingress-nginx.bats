@@ -86,6 +86,16 @@ old() { # 8080|8443 URL [CURL_OPTION...]   asks the controller of "moving"
   kubectl -n e2e delete configmap old-headers
 }
 
+@test "check in the pod says what becomes of each: kept, different, and closed where the controller closes it" {
+  kubectl -n e2e create ingress old-snippet --class nginx --rule 'old-snippet.example/*=backend:80' --annotation nginx.ingress.kubernetes.io/server-snippet='deny all;'
+  wait_for_equal 20 503 old 8080 http://old-snippet.example/ -o /dev/null -w '%{http_code}'
+  run --separate-stderr kubectl -n moving exec deployment/moving -- check --cluster --json
+  assert_json '[.class, .assumed, [.ingresses[] | select(.ingress | IN("e2e/old-api", "e2e/old-shop", "e2e/old-snippet")) | [.ingress, .verdict, [.findings[].difference]]]]' \
+    '["nginx",[],[["e2e/old-api","kept, but different",["dots-of-groups"]],["e2e/old-shop","kept",[]],["e2e/old-snippet","closed",["snippets"]]]]' <<<"$output"
+  assert_json '.ingresses[] | select(.ingress == "demo/fruit") | .findings[0].reason' '"NotOurs"' <<<"$output"
+  kubectl -n e2e delete ingress old-snippet
+}
+
 @test "while PUBLISH_ADDRESS is the address of ingress-nginx, the status stays as that wrote it; the next address takes its place" {
   wait_for_equal 20 192.0.2.1 addresses old-shop
   assert_equal nginx-ingress-controller "$(writer_of_status old-api)"
