@@ -70,7 +70,7 @@ reads_and_bytes() {
   assert_equal 5 "$(((reads + polls / 2) / polls))"
   assert_equal "$(cat "$api"/{ingresses,ingressclasses,namespaces,services,endpointslices} | wc -c)" "$bytes"
   sort "$dir/started" | uniq -c | while read -r times program; do echo "$program $(((times + polls / 2) / polls))"; done | grep -v ' 0$' >"$dir/each"
-  assert_equal 'cat 1, cmp 1, mv 1' "$(paste -sd , "$dir/each" | sed 's/,/, /g')"
+  assert_equal 'mv 1' "$(paste -sd , "$dir/each" | sed 's/,/, /g')"
   assert_equal "$length" "$(wc -l <"$dir/controller.log")"
   assert_equal "$workers" "$(pgrep -P "$(<"$STATE_DIR/run/nginx.pid")")"
 }
