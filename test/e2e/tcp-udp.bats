@@ -120,6 +120,6 @@ lookup() { # [OPTION...]
   create_ingress plain 'plain.example/=backend:80'
   wait_for 20 always_status 308 passed.example /
   wait_for 20 eval '[[ $(ask_tls passed.example / -k | jq -r .pod) == backend-* ]]'
-  [[ $(ask_tls plain.example / -k | jq -r .pod) == backend-* ]]
+  wait_for 20 eval '[[ $(ask_tls plain.example / -k | jq -r .pod) == backend-* ]]'
   assert_equal 421 "$(curl -sk -o /dev/null -w '%{http_code}' --connect-to "::$TLS_ADDRESS" -H 'Host: passed.example' https://plain.example/)"
 }
