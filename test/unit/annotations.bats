@@ -151,7 +151,7 @@ ROWS
 
 @test "the table of the features has a row for each file, with its hooks" {
   cd "$bin/lib/annotations"
-  assert_equal "$(jq -r '[.[] | .feature // if .directive then "directives" else empty end] | unique[]' annotations.json)" "$(jq -r 'keys[]' features.json)"
+  assert_equal "$(jq -r '[(.[] | .feature // if .directive then "directives" else empty end), "configmap"] | unique[]' annotations.json)" "$(jq -r 'keys[]' features.json)"
   assert_equal "$(find features -name '*.jq' | sed -E 's|.*/(.*)[.]jq|\1|' | grep -xFf <(jq -r keys[] features.json) | sort)" "$(jq -r 'keys[]' features.json)"
   assert_equal "$(grep -rE '^def (claims|upstreams|location|model)\b' features | sed -E 's/.*\/(.*)[.]jq:def ([a-z]+).*/\1 \2/' | sort)" \
     "$(jq -r 'to_entries[] | .key + " " + (.value | del(.why) | keys[])' features.json | sort)"

@@ -231,7 +231,7 @@ exit 1
 END
   chmod +x "$dir/find"
   exec 5<>/dev/udp/127.0.0.1/9
-  PATH=$dir:$PATH run bash -euo pipefail -c 'source "$1/lib/apply/drain.bash" && sockets=("$(readlink /proc/$2/fd/5)") && serves_neighbours "$2"' _ "$bin" "$$"
+  PATH=$dir:$PATH run bash -euo pipefail -c 'source "$1/lib/apply/nginx.bash" && source "$1/lib/apply/drain.bash" && sockets=("$(readlink /proc/$2/fd/5)") && serves_neighbours "$2"' _ "$bin" "$$"
   exec 5>&-
   assert_equal 0 "$status"
 }
