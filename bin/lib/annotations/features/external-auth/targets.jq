@@ -71,11 +71,11 @@ def target($claim; $context; $addresses; $pods; $hosts; $owners; answer):
 # input: {"namespace/name of a Service": [summary of an EndpointSlice]} / output: {"address:port" of a pod: {namespace:
 # {service, port}}}; $services are the Services
 #
-# Of several Services, the first by name. A port of a Service without a name is found by its number.
+# Of several Services, the first by name. (UDP is not asked.) A port of a Service without a name is found by its number.
 def by_address($services):
   reduce (to_entries | sort_by(.key)[]) as {key: $service, value: $slices} ({};
     ($service | namespace) as $of
-    | reduce ($slices[] | (.ready[]?, .ending[]?) as $address | .ports // {} | to_entries[] | {$address} + .) as $it (.;
+    | reduce ($slices[] | (.ready[]?, .ending[]?) as $address | .ports // {} | to_entries[] | select(.key | contains("/") | not) | {$address} + .) as $it (.;
         ( if $it.key != "" then $it.key
           else [$services[$service].ports.numbers // {} | keys_unsorted[0] | values | tonumber][0]
           end ) as $port
