@@ -316,7 +316,7 @@ ROWS
     | .ingresses.items = [ingress("many"; "odd"; [range(2000) | "/\(.)"]; {}), ingress("missing"; "missing"; ["/missing"]; {}),
       ingress("asks"; "apple"; ["/asks"]; {"nginx.ingress.kubernetes.io/auth-url": "http://odd.demo.svc/check"})]'
   ENDPOINT_CIDRS=127.0.0.0/8 snapshot rules "$odd" >"$dir/snapshot"
-  timeout 10 "$bin/route" <"$dir/snapshot" >"$dir/model.json"
+  timeout "$((10 * ${SLOWER:-1}))" "$bin/route" <"$dir/snapshot" >"$dir/model.json"
   assert_equal 'demo/asks EndpointRefused
 demo/asks FQDNNotServed
 demo/many EndpointRefused

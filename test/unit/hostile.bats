@@ -414,7 +414,7 @@ limited() { # INGRESSES LIMITS
     ingresses: {items: ([{metadata: {namespace: "evil", name: "w", creationTimestamp: "2028", annotations: {"bash-ingress.local/share-host-with": ([range(90) | "n\(.)"] | join(","))}},
       spec: {ingressClassName: "bash", tls: [{hosts: ["*.example.com"], secretName: "t"}], rules: [{host: "*.example.com", http: {paths: [range(4000) | {path: "/\(.)", pathType: "Exact", backend: {service: {name: "s", port: {number: 80}}}}]}}]}}]
       + [range(200) | {metadata: {namespace: "shop", name: "i\(.)", creationTimestamp: "2027"}, spec: {ingressClassName: "bash", rules: [{host: "h\(.).example.com"}]}}])}}' >"$dir/lists"
-  digest_lists <"$dir/lists" | timeout 10 "$bin/route" | assert_json '[.certificates[] | select(.files == ["default.pem"])] | length' 200
+  digest_lists <"$dir/lists" | timeout "$((10 * ${SLOWER:-1}))" "$bin/route" | assert_json '[.certificates[] | select(.files == ["default.pem"])] | length' 200
   # the same, with many Ingresses for the wildcard, and hosts of its own below
   jq -c -n '{ingressClasses: {items: []}, services: {items: []}, endpointSlices: {items: []},
     ingresses: {items: [
@@ -422,10 +422,10 @@ limited() { # INGRESSES LIMITS
         spec: {ingressClassName: "bash", rules: [{host: "*.example.com", http: {paths: [{path: "/\(.)", pathType: "Exact", backend: {service: {name: "s", port: {number: 80}}}}]}}]}}),
       {metadata: {namespace: "evil", name: "hosts", creationTimestamp: "2029", annotations: {"nginx.ingress.kubernetes.io/use-regex": "true", "nginx.ingress.kubernetes.io/app-root": "/ui"}},
         spec: {ingressClassName: "bash", rules: [range(400) | {host: "h\(.).example.com"}]}}]}}' >"$dir/lists"
-  digest_lists <"$dir/lists" | with_settings HOST_OWNERSHIP=strict | timeout 10 "$bin/route" | assert_json '.servers | length' 402
+  digest_lists <"$dir/lists" | with_settings HOST_OWNERSHIP=strict | timeout "$((10 * ${SLOWER:-1}))" "$bin/route" | assert_json '.servers | length' 402
   # 20,000 addresses that all move
   model() { jq -c -n --arg net "$1" '{claimants: [], upstreams: [{service: "a/s", port: 80, endpoints: [range(20000) | "10.\($net).\(. / 250 | floor).\(. % 250):80"]}]}'; }
-  timeout 10 jq -r -f "$bin/lib/apply/changes.jq" --argjson most 3 <(model 1) <(model 2) >"$dir/changes"
+  timeout "$((10 * ${SLOWER:-1}))" jq -r -f "$bin/lib/apply/changes.jq" --argjson most 3 <(model 1) <(model 2) >"$dir/changes"
   assert_contains "$(<"$dir/changes")" 'changed a/s:80 gained pod'
   # pods of ten Services
   model() { jq -c -n --arg net "$1" '{claimants: [], upstreams: [range(10) | {service: "a/s\(.)", port: 80, endpoints: ["10.\($net).0.1:80"]}]}'; }

@@ -80,9 +80,9 @@ golden() { # FIXTURE
   for path in '/p\(.)/' '/bad \(.)'; do
     snapshot rules ".ingresses.items[0].spec.rules[0].http.paths = [range(4000) | {path: \"$path\", pathType: \"Exact\",
       backend: {service: {name: \"apple\", port: {number: 80}}}}]" >"$dir/snapshot"
-    timeout 20 "$bin/route" <"$dir/snapshot" >"$dir/model.json"
-    timeout 20 "$bin/render" <"$dir/model.json" >"$dir/nginx.conf"
-    timeout 20 jq -r -f "$bin/lib/apply/changes.jq" --argjson most 5 <(echo '{}') "$dir/model.json" >"$dir/changes"
+    timeout "$((20 * ${SLOWER:-1}))" "$bin/route" <"$dir/snapshot" >"$dir/model.json"
+    timeout "$((20 * ${SLOWER:-1}))" "$bin/render" <"$dir/model.json" >"$dir/nginx.conf"
+    timeout "$((20 * ${SLOWER:-1}))" jq -r -f "$bin/lib/apply/changes.jq" --argjson most 5 <(echo '{}') "$dir/model.json" >"$dir/changes"
   done
   assert_equal 'problem and 7 problems more' "$(tail -n 1 "$dir/changes")"
 }
