@@ -15,7 +15,7 @@ teardown() { common_teardown; }
 }
 
 # bats test_tags=kind
-@test "the five things to try work as printed" {
+@test "the six things to try work as printed" {
   cd "$root"
   "$root/test/demo/demo" things >"$BATS_TEST_TMPDIR/things"
   run timeout 120 bash -e "$BATS_TEST_TMPDIR/things"
@@ -26,6 +26,7 @@ teardown() { common_teardown; }
   assert_contains "$output" 'Service demo/no-such-service does not exist' # 3
   assert_contains "$output" '"servers": ['                                # 5
   assert_contains "$output" 'server_name "fruit.example";'
+  assert_contains "$output" 'also matches, but counts less: Prefix /apple of demo/fruit' # 6
 }
 
 @test "the commands that the README shows for the cluster work" {
