@@ -54,9 +54,9 @@ look_and_time() {
 
 # Its last line starts the page; then it gets keys: two steps on, and one back.
 play_from() { # FILE
-  # shellcheck disable=SC2016 # the dollar signs are the page's
-  edit "$1" 's/^look();$/look().then(() => {\n  $("play").click();\n  for (const key of [" ", "ArrowRight", "ArrowLeft"])\n'\
-'    document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));\n});/'
+  # shellcheck disable=SC2016 # the dollar sign is the page's
+  edit "$1" -e 's/^look();$/look().then(() => {\n  $("play").click();\n  [" ", "ArrowRight", "ArrowLeft"].forEach(type);\n});/' \
+    -e '/^look()/i const type = key => document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));'
   look "file://$1"
 }
 
