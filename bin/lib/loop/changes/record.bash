@@ -102,11 +102,11 @@ remember_settings() {
 }
 
 remove_oldest() {
-  local numbers bytes
+  local numbers bytes lines
   find_numbers
   while ((${#numbers[@]} > 1)); do
-    mapfile -t bytes < <(du -s -b -c "$kept_changes" "$page") # the total comes last
-    bytes=${bytes[-1]%%[^0-9]*}
+    mapfile -t lines < <(du -s -b -c "$kept_changes" "$page") # the total comes last
+    bytes=${lines[-1]%%[^0-9]*}
     ((${#numbers[@]} > most_changes || bytes > most_bytes)) || return 0
     rm -rf "${kept_changes:?}/${numbers[0]}" "$page/${numbers[0]}.json"
     numbers=("${numbers[@]:1}")
