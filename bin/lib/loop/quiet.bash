@@ -13,8 +13,8 @@ reading='' guard='' is_remembered='' was_quiet=''
 most_quiet_bytes=400000 # of all lists: a megabyte takes bash 60 ms, and the processes of an ordinary pass take 25
 
 # Sets status to 0 if nothing is new; fails otherwise. After a ring, something most likely is. If the last pass found
-# nothing new, or held nothing back, the snapshot is the live one: so nothing is new as long as the lists and the Secrets
-# are what they were.
+# nothing new, or held nothing back, the snapshot is the live one: so nothing is new as long as the lists and the
+# Secrets are what they were.
 nothing_is_new() {
   local step='' folder=$next/lists
   was_quiet=''
