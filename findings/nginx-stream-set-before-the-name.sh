@@ -35,8 +35,8 @@ CONF
 "$folder/root/usr/sbin/nginx" -e "$folder/log" -c "$folder/nginx.conf" &
 wait_for test -S "$folder/volatile"
 
-known() { # SOCKET
-  openssl s_client -unix "$folder/$1" -servername a.test </dev/null >/dev/null 2>&1 || true # it gets no handshake
+known() { # SOCKET (it gets no handshake)
+  openssl s_client -unix "$folder/$1" -servername a.test </dev/null >/dev/null 2>&1 || true
   wait_for test -s "$folder/$1.log" && cat "$folder/$1.log"
 }
 seen 'as it is' 'a.test goes to pod-a, or pod-a' "$(known without)"
