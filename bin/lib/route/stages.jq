@@ -128,7 +128,7 @@ def counted($rejected):
   | .options = $options # those of quarantined ones tell what stays shut
   | .features = ([.served[].uses[]?, .configured.uses[]?] | unique)
   | .problems += [.configured | select(.) as {$configmap, $problems} | $problems[]
-      | {of: null, namespace: ($configmap | namespace), configmap: $configmap, reason, message}]
+      | {of: "ConfigMap \($configmap)", reason, message}]
   | .problems += [$limited[].problem // empty, ($rejected_ones[] | quarantine_problem($rejected[.of].message))]
   | .additions = {
       claimants: ([.ours[].of] | sort),

@@ -187,8 +187,9 @@ def summary($name; $good; $problems; $obstacles; $named; $headers):
   | ([$all[] | select(.row and (.row.missing or .row.no_effect | not) and .means != {})]) as $counting
   | ($counting | map({(.key): .means.value}) | add // {} | parts) as $parts
   | ($counting | map({(.key): .means.value}) | add // {} | named_headers($named; $headers)) as $said
-  | ($problems + [$all[] | problem] + $parts.problems + $said.problems) as $problems
   | ($obstacles + [$all[] | obstacle] + $said.obstacles) as $obstacles
+  | ($problems + [$all[] | problem] + $parts.problems + $said.problems
+     + [$obstacles[] | {reason: "ProtectionNotAvailable", message: "\(.). Nothing is served until that is mended"}]) as $problems
   | {
       configmap: $name, uses: ["configmap"],
       settings: (
@@ -213,5 +214,5 @@ def summary($name; $good; $problems; $obstacles; $named; $headers):
       closed: (if $obstacles == [] then null
                else "closed, because a protection is not available here: ConfigMap \($name): \($obstacles[:5] | join("; "))"
                end),
-      problems: ($problems | map(.message |= "ConfigMap \($name): \(.)"))
+      $problems
     };
