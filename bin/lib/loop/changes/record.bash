@@ -6,7 +6,7 @@
 # next, live and made_frame are the loop's, took_lines is of durations.bash
 # shellcheck shell=bash disable=SC2154
 
-kept_changes=$STATE_DIR/changes most_changes=30 most_bytes=$((32 * 1024 * 1024)) recorded='' finishing='' page=$STATE_DIR/admin/page
+kept_changes=$STATE_DIR/changes most_changes=30 most_bytes=$((16 * 1024 * 1024)) recorded='' finishing='' page=$STATE_DIR/admin/page
 
 # `apply` has given the live configuration its number.
 record_change() {
