@@ -1,9 +1,9 @@
 # ssl-passthrough: the TLS of a host goes to its pods as it comes; nginx reads the name in the handshake, and no more.
 #
 # What nginx cannot read it cannot route by path, nor protect: the Service of path / gets all of it, and of what
-# protects, source ranges and block-cidrs only hold there (stream-blocks.jq); any other closes the host. Such a host is on the port for
-# HTTP, too, and a client may ask for it in the TLS of another host: there, nobody gets to its pods. The oldest Ingress
-# of the host decides for all of it.
+# protects, source ranges and block-cidrs only hold there (stream-blocks.jq); any other closes the host. Such a host is
+# on the port for HTTP, too, and a client may ask for it in the TLS of another host: there, nobody gets to its pods. The
+# oldest Ingress of the host decides for all of it.
 #
 # A claim that is passed on has .passed: {service, port, upstream, allow, deny}. It keeps no annotations: the other
 # features have nothing to say there.
