@@ -26,7 +26,7 @@ def without(is_refused; $why):
 
 # output: .slices without addresses of the controller
 #
-# It listens on the ports of TCP and UDP services, too: a connection to such a port would lead to the next one, for ever.
+# It listens on the ports of TCP and UDP services, too: a connection there would lead to the next one, for ever.
 # On a node's own network, others may listen at a controller's address, too: so it is refused only in EndpointSlices
 # with a port where the controller listens. An IPv6 address can be spelled in several ways: what gets past here ends
 # with a 400 (answers.conf.template), or with a 403 on the admin port.
