@@ -71,7 +71,7 @@ take_streams() { # sets frame and routes
     frame=${parts[0]}${parts[-1]%$'\n'}
     return
   fi
-  number=${routes%%$'\n'*}
+  number=${routes:0:40} number=${number%%$'\n'*} # of a long text, that would take seconds, too
   routes=${routes:${#number}+1}
   number=${number#* }
   frame=${frame//"$mark"/}

@@ -56,10 +56,10 @@ def by_name($variable; $default; value):
 def passed_blocks:
   ([.upstreams[]? | {(.name): .endpoints}] | add // {}) as $endpoints
   | (.passed | to_entries | map(.value + {number: (.key + 1)})) as $passed
-  | ([$passed[].host | select(startswith("*")) | .[1:]]) as $wildcards
+  | ([$passed[].host | select(startswith("*")) | {(.[1:]): true}] | add // {}) as $wildcards
+  | ([$passed[] | {(.host): true}] | add // {}) as $is_passed
   # below a wildcard that is passed on, a host of its own is not
-  | ( [.servers[].host] - [$passed[].host]
-      | map(select(startswith("*") | not) | . as $host | select(any($wildcards[]; . as $above | $host | endswith($above))) | {host: $host}) ) as $others
+  | [ .servers[].host | select($is_passed[.] | not) | select($wildcards[sub("\\A[^.]*"; "")]) | {host: .} ] as $others
   | "  map $ssl_preread_server_name $wildcard_name {", "    default \"\";", "    \"~^[^.]+(?<name_above>[.].+)$\" \"*$name_above\";", "  }",
     ($passed[] | select(.allow or .deny) | guard(.number)),
     ($passed + $others | by_name("passed_to"; https;
