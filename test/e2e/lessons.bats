@@ -99,12 +99,13 @@ bites_in_the_last() {
 
 # (Through a port of the node: `kubectl port-forward` may lose something itself.)
 reload_under_load() {
+  local at_node
   run_lessons 10
   make_0
   kubectl -n lessons create service nodeport lesson --tcp 8080
-  wait_for 30 is_served fruit.example /apple
-  under_load '-clients 30 -pause 100ms' "${ADDRESS%:*}:$(kubectl -n lessons get service lesson -o 'jsonpath={.spec.ports[0].nodePort}')" \
-    fruit.example /apple reload_often
+  at_node=${ADDRESS%:*}:$(kubectl -n lessons get service lesson -o 'jsonpath={.spec.ports[0].nodePort}')
+  wait_for 30 curl -sf -o /dev/null -H 'Host: fruit.example' "http://$at_node/apple"
+  under_load '-clients 30 -pause 100ms' "$at_node" fruit.example /apple reload_often
   cp "$report" "$BATS_TEST_TMPDIR/report"
   kubectl -n lessons delete service lesson
 }
