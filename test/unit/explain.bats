@@ -315,7 +315,9 @@ no_nginx_of_explain() {
 
 # Each request is logged, whatever annotations and the ConfigMap say.
 change_live() {
-  sed -i -e 's/access_log off; //' -e '/^http {/,$ { /lost_cookies/! s/^  access_log .*/  access_log \/dev\/stdout json buffer=4k flush=100ms;/; }' "$STATE_DIR/live/nginx.conf"
+  sed -e 's/access_log off; //' -e '/^http {/,$ { /lost_cookies/! s/^  access_log .*/  access_log \/dev\/stdout json buffer=4k flush=100ms;/; }' \
+    "$STATE_DIR/live/nginx.conf" >"$dir/logging.conf"
+  mv "$dir/logging.conf" "$STATE_DIR/live/nginx.conf"
 }
 
 # (What a pod says itself may have come over a connection that is passed on.)

@@ -50,7 +50,7 @@ def answers($set; $canary):
        | {when: "this client asks too often", status: $status, message: "", rarely: true}) ]
   | unique_by([.when, differs_by]) | sort_by(.when != null and .rarely, (.when as $when | $others | any(.yes == $when)));
 
-# input: what nginx has logged / output: {server, location} of the model; without what it has not chosen before it answered
+# input: what nginx has logged / output: {server, location} of the model, as far as it has chosen before it answered
 #
 # (Where TLS is passed on, "SERVER.LOCATION" has the Service before it: reduced.jq.)
 def place:

@@ -7,7 +7,7 @@ def slices_of($service): [.[] | select(.slice and .service == $service) | {slice
 def why_nobody($map; $problem; $settings; $closed):
   .port as $port
   | "\(.scheme | ascii_upcase)" as $protocol
-  | if $problem then $problem.message
+  | if $problem then "\($problem.of): \($problem.message)"
     elif $closed then $closed
     elif $protocol == "TCP" and ("\($port)" | IN($settings["HTTP_PORT", "HTTPS_PORT", "ADMIN_PORT"])) then
       "the controller itself listens there: ask with http:// or https://"
@@ -22,8 +22,8 @@ def stream($model; $snapshot):
   | first(($snapshot[] | select(.streams == $protocol)), null) as $map
   | first(($map.entries[]? | select(.port == $question.port)), null) as $entry
   | first(($model.streams[]? | select(.protocol == $protocol and .port == $question.port)), null) as $served
-  | "ConfigMap \($map.configMap): \($protocol) port \($question.port) is not listened on: " as $start
-  | first(($model.problems[] | select(.message | startswith($start))), null) as $problem
+  | "ConfigMap \($map.configMap)" as $of
+  | first(($model.problems[] | select(.of == $of and (.message | startswith("\($protocol) port \($question.port) is not listened on: ")))), null) as $problem
   | { url, from, $protocol, port,
       entry: (if $entry then {configMap: $map.configMap} + $entry else null end),
       before: [
@@ -35,7 +35,7 @@ def stream($model; $snapshot):
         end ],
       service: (if $entry then {name: $entry.service, port: $entry.servicePort, slices: ($entry.service as $name | $snapshot | slices_of($name))} else null end),
       why: (if $problem then $problem | {reason, message} else null end),
-      problems: [$model.problems[] | select($map and .message != $problem.message and (.message | startswith("ConfigMap \($map.configMap): "))) | {reason, message}],
+      problems: [$model.problems[] | select(.of == $of and .message != $problem.message) | {reason, message}],
       nearest: (if $entry then [] else [$model.streams[]? | {protocol, port, service, servicePort}] end),
       where: (if $entry then {configMap: $map.configMap, key: "\($question.port)", stage: "unserved_told"} else null end),
       exit: (if $served then 0 else 1 end) };

@@ -3,7 +3,7 @@
 # input: a sentence / output: it without the value that it quotes
 def without_values:
   gsub(" (?<verb>is|has) \".*; allowed: "; " \(.verb) \"redacted\"; allowed: ")
-  | gsub(" is \".*\"[.] Its default holds"; " is \"redacted\". Its default holds")
+  | gsub(" is \".*\"[.] "; " is \"redacted\". ")
   | gsub(" Its last good value holds: \".*"; " Its last good value holds: \"redacted\"");
 
 # input: text / output: it without query strings
