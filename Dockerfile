@@ -5,16 +5,18 @@
 # The short name "debian" is docker.io/library/debian; in full it means the same to docker, podman and buildah.
 FROM docker.io/library/debian:forky-slim
 
+ARG MODULES=""
 # One RUN, because a file that a later RUN deletes stays in the layer before it.
 # - gettext-base has envsubst, which fills in the templates.
 # - libnginx-mod-stream is for TCP and UDP services; nginx loads it only while there are some.
+# - MODULES are further packages with modules of nginx, for templates of your own (templates/README.md).
 # - --no-install-recommends leaves out what is only often useful together.
 # - What apt downloaded and logged helps nobody at run time, and is more than half of the layer.
 # - Nothing here may become another user, so no program keeps the bit that would let it (setuid, setgid).
 RUN set -eu; \
     apt-get update; \
-    DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-        gettext-base jq kubectl libnginx-mod-stream nginx openssl; \
+    echo "gettext-base jq kubectl libnginx-mod-stream nginx openssl $MODULES" | \
+        DEBIAN_FRONTEND=noninteractive xargs apt-get install --yes --no-install-recommends; \
     rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*; \
     find / -xdev -type f -perm /6000 -exec chmod a-s {} +
 

@@ -1,5 +1,5 @@
 # The results of a benchmark as two tables in Markdown: what is measured from outside, and the ms of each step by size;
-# and how far other machines disturbed it.
+# and how far other machines disturbed it, and how fast this one was.
 # input: what results.jq makes
 def number: if . == null then "–" elif . >= 100 then round elif . >= 10 then . * 10 | round / 10 else . * 100 | round / 100 end;
 def line: "| \(join(" | ")) |";
@@ -24,5 +24,6 @@ def steps:
 ([.rows[] | select(.row | startswith("step ") | not)] | measures),
 "",
 ([.rows[].stolen // 0] | sort | "Of the CPU time, other machines on the same host took at most \(.[length / 2 | floor]) % in half of these rows, and \(.[-1]) % in the worst."),
+([.rows[].process_start // empty] | select(. != []) | sort | "To start a process took this machine \(.[length / 2 | floor] | number) ms in half of these rows, and \(.[-1] | number) ms in the worst."),
 "",
 ([.rows[] | select(.row | startswith("step "))] | group_by(.peer)[] | map((.row | capture("^step (?<step>[^,]+), (?<size>.*)")) + {median}) | steps)

@@ -41,6 +41,7 @@ set_keys() { # DATA
   set_keys '{"block-user-agents": "~(", "keep-alive": "20"}'
   wait_for_line 15 'keepalive_timeout 20s' kubectl -n bash-ingress exec deployment/bash-ingress -- cat /tmp/bash-ingress/live/nginx.conf
   assert_equal 403 "$(status_for otherbot)"
+  wait_for_line 30 'Its last good value holds' kubectl -n bash-ingress describe configmap keys
   kubectl -n bash-ingress delete configmap keys
   wait_for_line 15 'keepalive_timeout 75s' kubectl -n bash-ingress exec deployment/bash-ingress -- cat /tmp/bash-ingress/live/nginx.conf
   assert_equal '403 200' "$(status_for otherbot) $(status_for curl)"

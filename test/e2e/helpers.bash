@@ -196,6 +196,19 @@ lose_nothing() { # LOAD ADDRESS HOST PATH COMMAND...
   grep -Eq '^sent [0-9]{3,}, failed 0$' "$report"
 }
 
+# Redis, dnsmasq and their clients (test/e2e/servers).
+load_servers() (
+  source "$root/test/demo/demo"
+  choose_cluster
+  connect
+  source "$root/test/image"
+  choose_builder
+  name=bash-ingress-servers:dev
+  "$BUILDER" build --tag "$(local_name "$name")" "$root/test/e2e/servers"
+  save "$BATS_FILE_TMPDIR/servers.tar"
+  "${CLUSTER}_load" "$BATS_FILE_TMPDIR/servers.tar"
+)
+
 ask_tls() { # HOST PATH [CURL_OPTION...]
   curl -s --path-as-is --max-time 10 --connect-to "::$TLS_ADDRESS" "${@:3}" "https://$1$2"
 }

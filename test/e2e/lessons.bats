@@ -1,4 +1,5 @@
 # The ten lessons (bin/lessons), each in a pod of its own beside the controller: what breaks one does not break the next.
+# So two run side by side, and each fault is made once.
 load helpers
 
 setup_file() {
@@ -12,60 +13,84 @@ with_lesson() { # COMMAND...
     source "$root/test/demo/lesson"
     choose_cluster
     scratch=$FAULT_FOLDER
+    trap 'stop_forwarding && undo_faults' EXIT
     "$@"
   )
 }
 
 teardown() {
-  [[ -n ${BATS_TEST_COMPLETED-} ]] || kubectl -n lessons logs lesson --tail 60 || true
-  with_lesson stop_lesson
+  [[ -n ${BATS_TEST_COMPLETED-} ]] || kubectl -n lessons logs --selector app=lesson --prefix --tail 60 || true
 }
 
 teardown_file() {
   kubectl delete namespace/lessons clusterrole/lesson clusterrolebinding/lesson --ignore-not-found --wait=false
 }
 
-# Lesson NUMBER mends the fault of the one before, and has one of its own.
-mends_one_fault_and_has_the_next() { # NUMBER
-  with_lesson one_lesson "$1" >"$BATS_TEST_TMPDIR/output" 2>&1 3>&- || { cat "$BATS_TEST_TMPDIR/output" && return 1; }
-  cat "$BATS_TEST_TMPDIR/output"
+run_lessons() { # NUMBER...
+  pods=("${@/#/lesson-}")
+  start_pods "$@"
+  in_each start_forwarding 3>&-
 }
 
-one_lesson() { # NUMBER
-  trap stop_lesson EXIT
-  start_lesson "$1"
-  BREAK=1 run_lesson "$1"
+# Those that do not run yet.
+start_pods() { # NUMBER...
+  local number
+  for number in "$@"; do
+    kubectl -n lessons get pod "lesson-$number" >/dev/null 2>&1 || create_pod "$number" "lesson-$number"
+  done
+}
+
+# The lesson after the next starts meanwhile.
+bites_and_is_mended_in_the_next() { # NUMBER
+  run_lessons "$1" "$(($1 + 1))"
+  (($1 == 9)) || start_pods "$(($1 + 2))"
+  "make_$1"
+  comes_to_in 0 "${bites[$1]}" "ask_$1"
+  comes_to_in 1 "${mended[$1]}" "ask_$1"
+  kubectl -n lessons delete pod "lesson-$1" --now --wait=false
+}
+
+comes_to_in() { # LESSON EXPECTED COMMAND
+  local at=$1
+  wait_for 30 comes_to "${@:2}" || return
+  printf '%s => %s\n' "${pods[at]}" "$answer"
 }
 
 # bats test_tags=kind
-@test "lesson 1 serves an Ingress; while the lists are denied, every route is gone" { mends_one_fault_and_has_the_next 1; }
+@test "while the lists are denied, lesson 1 loses every route, and lesson 2 keeps them" { with_lesson bites_and_is_mended_in_the_next 1; }
 
 # bats test_tags=kind
-@test "lesson 2 keeps its routes while the lists are denied; of two paths of a host, it serves one" { mends_one_fault_and_has_the_next 2; }
+@test "of two paths of a host, lesson 2 serves one, and lesson 3 both" { with_lesson bites_and_is_mended_in_the_next 2; }
 
 # bats test_tags=kind
-@test "lesson 3 serves both paths of a host; /aaa also answers for /aaaccc" { mends_one_fault_and_has_the_next 3; }
+@test "for /aaaccc, the path /aaa answers in lesson 3, and not in lesson 4" { with_lesson bites_and_is_mended_in_the_next 3; }
 
 # bats test_tags=kind
-@test "lesson 4 compares elements of paths; a path with a brace writes nginx.conf" { mends_one_fault_and_has_the_next 4; }
+@test "a path with a brace writes nginx.conf in lesson 4; lesson 5 does not let it in" { with_lesson bites_and_is_mended_in_the_next 4; }
 
 # bats test_tags=kind
-@test "lesson 5 lets no brace in; a Service that does not exist stops all changes" { mends_one_fault_and_has_the_next 5; }
+@test "a Service that does not exist stops all changes in lesson 5, and none in lesson 6" { with_lesson bites_and_is_mended_in_the_next 5; }
 
 # bats test_tags=kind
-@test "lesson 6 answers 503 for the Service that does not exist; one dead pod of two costs every other request" { mends_one_fault_and_has_the_next 6; }
+@test "one dead pod of two costs every other request in lesson 6, and none in lesson 7" { with_lesson bites_and_is_mended_in_the_next 6; }
 
 # bats test_tags=kind
-@test "lesson 7 tries the other pod; after a configuration that nginx rejects, an nginx that ends never comes back" { mends_one_fault_and_has_the_next 7; }
+@test "after a configuration that nginx rejects, an nginx that ends never comes back in lesson 7; lesson 8 starts it with the last good one" { with_lesson bites_and_is_mended_in_the_next 7; }
 
 # bats test_tags=kind
-@test "lesson 8 starts nginx again with the last good configuration; it has no HTTPS" { mends_one_fault_and_has_the_next 8; }
+@test "lesson 8 has no HTTPS; lesson 9 shows a host's certificate" { with_lesson bites_and_is_mended_in_the_next 8; }
 
 # bats test_tags=kind
-@test "lesson 9 shows a host's certificate; it has no default backend" { mends_one_fault_and_has_the_next 9; }
+@test "lesson 9 has no default backend; lesson 10 serves it, and says where" { with_lesson bites_and_is_mended_in_the_next 9; }
 
 # bats test_tags=kind
-@test "lesson 10 serves the default backend and says where; one Ingress with names that nginx rejects still stops all changes" { mends_one_fault_and_has_the_next 10; }
+@test "one Ingress with names that nginx rejects still stops all changes in lesson 10" { with_lesson bites_in_the_last; }
+
+bites_in_the_last() {
+  run_lessons 10
+  make_10
+  comes_to_in 0 "${bites[10]}" ask_10
+}
 
 @test "lesson 10 loses no request of 5,000 on connections that stay open, during 20 reloads" {
   with_lesson reload_under_load
@@ -74,16 +99,15 @@ one_lesson() { # NUMBER
 
 # (Through a port of the node: `kubectl port-forward` may lose something itself.)
 reload_under_load() {
-  trap stop_lesson EXIT
-  start_lesson 10 3>&-
+  local at_node
+  run_lessons 10
   make_0
   kubectl -n lessons create service nodeport lesson --tcp 8080
-  wait_for 30 is_served fruit.example /apple
-  under_load '-clients 30 -pause 100ms' "${ADDRESS%:*}:$(kubectl -n lessons get service lesson -o 'jsonpath={.spec.ports[0].nodePort}')" \
-    fruit.example /apple reload_often
+  at_node=${ADDRESS%:*}:$(kubectl -n lessons get service lesson -o 'jsonpath={.spec.ports[0].nodePort}')
+  wait_for 30 curl -sf -o /dev/null -H 'Host: fruit.example' "http://$at_node/apple"
+  under_load '-clients 30 -pause 100ms' "$at_node" fruit.example /apple reload_often
   cp "$report" "$BATS_TEST_TMPDIR/report"
   kubectl -n lessons delete service lesson
-  undo_faults
 }
 
 reload_often() {

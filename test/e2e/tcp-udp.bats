@@ -22,18 +22,6 @@ teardown_file() {
 
 teardown() { common_teardown; }
 
-load_servers() (
-  source "$root/test/demo/demo"
-  choose_cluster
-  connect
-  source "$root/test/image"
-  choose_builder
-  name=bash-ingress-servers:dev
-  "$BUILDER" build --tag "$(local_name "$name")" "$BATS_TEST_DIRNAME/servers"
-  save "$BATS_FILE_TMPDIR/servers.tar"
-  "${CLUSTER}_load" "$BATS_FILE_TMPDIR/servers.tar"
-)
-
 config_map_is() { # NAME PORT=SERVICE...
   local entries=("${@:2}")
   kubectl -n bash-ingress create configmap "$1" "${entries[@]/#/--from-literal=}" --dry-run=client -o json | kubectl apply -f -

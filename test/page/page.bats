@@ -16,9 +16,9 @@ page_has() { # NUMBER
 
 # Prints the page as it is after five seconds of a clock that stands still while something is loaded. (Root may run it
 # only without a sandbox.)
-look() {
+look() { # [URL]
   timeout 100 chromium --headless=new --no-sandbox --disable-gpu --user-data-dir="$dir/chromium" --enable-logging=stderr --log-net-log="$dir/net.json" \
-    --virtual-time-budget=5000 --dump-dom "http://localhost:$ADMIN_PORT/page/" 2>"$dir/chromium.log"
+    --virtual-time-budget=5000 --dump-dom "${1-http://localhost:$ADMIN_PORT/page/}" 2>"$dir/chromium.log"
 }
 
 look_and_time() {
@@ -50,6 +50,31 @@ look_and_time() {
   assert_contains "$(<"$dir/dom")" '+    server_name "new.example";'
   assert_contains "$(<"$dir/dom")" '- fruit.example  →  /banana'
   assert_contains "$(<"$dir/dom")" 'reload '
+}
+
+# Its last line starts the page; then it gets keys: two steps on, and one back.
+play_from() { # FILE
+  # shellcheck disable=SC2016 # the dollar sign is the page's
+  edit "$1" -e 's/^look();$/look().then(() => {\n  $("play").click();\n  [" ", "ArrowRight", "ArrowLeft"].forEach(type);\n});/' \
+    -e '/^look()/i const type = key => document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));'
+  look "file://$1"
+}
+
+@test "a change that was saved as one file plays from it, step by step, with keys, and asks for no other file" {
+  show_page rules
+  cluster_is rules '.ingresses.items[0].spec.rules[0] |= (.host = "new.example" | .http.paths[0].path = "/</script><img src=x>")'
+  wait_for 15 page_has 2
+  "$bin/changes" 2 --page >"$dir/2.html"
+  stop_controller
+  play_from "$dir/2.html" >"$dir/dom"
+  grep -qE '<tr class="new[^>]*><th scope="row">new.example' "$dir/dom"
+  grep -q '<section id="diff-model" class="now">' "$dir/dom"
+  grep -q '<section id="picture" class="waits">' "$dir/dom"
+  grep -qE '<li data-step="route" class="now">route [0-9.]+ ms' "$dir/dom"
+  assert_contains "$(<"$dir/dom")" '/&lt;/script&gt;&lt;img src=x&gt;'
+  refute_contains "$(<"$dir/dom")" '<img'
+  run ! grep CONSOLE "$dir/chromium.log"
+  run ! grep -E '"url":"[^"]*[.]json' "$dir/net.json"
 }
 
 @test "a new Ingress is in the page's files within 2 s" {

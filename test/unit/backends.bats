@@ -29,9 +29,10 @@ no_rule_for_any_host='.ingresses.items |= map(select(.metadata.name != "anyhost"
 }
 
 @test "a default backend that does not exist, or has no pod, is a problem, and nginx answers 404 as without one" {
-  local row setting problem
+  local setting problem
+  DEFAULT_BACKEND=demo/any:1 snapshot broken >"$dir/snapshot"
   while IFS=$'\t' read -r setting problem; do
-    DEFAULT_BACKEND=$setting snapshot broken | "$bin/route" >"$dir/model.json"
+    sed "1 s|demo/any:1|$setting|" "$dir/snapshot" | "$bin/route" >"$dir/model.json"
     assert_row "$problem" "$(problems | grep DEFAULT_BACKEND)" "$setting"
     assert_json '[.servers[].locations[] | select(.of == null) | has("upstream")] | unique' '[false]' <"$dir/model.json"
   done < <(
@@ -64,35 +65,41 @@ ROWS
 
 # --- appProtocol
 
-# Prints the snapshot in which port 80 of Service shop/apple has this appProtocol and its Ingress these annotations.
-with_app_protocol() { # APP_PROTOCOL [ANNOTATIONS]
-  snapshot rules '(.services.items[] | select(.metadata.namespace == "shop").spec.ports[0].appProtocol) = $app
-    | (.ingresses.items[] | select(.metadata.name == "same-names").metadata.annotations) += ($annotations | fromjson)' --arg app "$1" --arg annotations "${2-null}"
+# Prints the snapshot in which each "APP_PROTOCOL ANNOTATION ADDRESS:PORT" is a Service sN with such a port and such a pod,
+# and an Ingress for host sN.example, with that backend-protocol unless it is none.
+with_app_protocols() { # ROW...
+  snapshot rules '.ingresses.items[0] as $one | ($rows | split("\n")) as $rows
+    | .services.items = [$rows | to_entries[] | {metadata: {namespace: "demo", name: "s\(.key)"}, spec: {ports: [{port: 80, appProtocol: (.value | split(" ")[0])}]}}]
+    | .endpointSlices.items = [$rows | to_entries[] | .key as $n | .value | split(" ")[2] | split(":")
+        | {metadata: {namespace: "demo", name: "s\($n)-1", labels: {"kubernetes.io/service-name": "s\($n)"}}, addressType: "IPv4", ports: [{name: "", port: (.[1] | tonumber)}],
+           endpoints: [{addresses: [.[0]], conditions: {ready: true}}]}]
+    | .ingresses.items = [$rows | to_entries[] | .key as $n | .value | split(" ")[1] as $says | $one
+        | .metadata.name = "s\($n)" | .metadata.annotations = (if $says == "none" then {} else {"nginx.ingress.kubernetes.io/backend-protocol": $says} end)
+        | .spec.rules = [{host: "s\($n).example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "s\($n)", port: {number: 80}}}}]}}]]' --arg rows "$(printf '%s\n' "$@")"
 }
 
 @test "appProtocol says what pods speak, where no annotation says otherwise" {
-  local app annotation passes
-  while IFS=$'\t' read -r app annotation passes; do
-    [[ $annotation != none ]] || annotation=''
-    with_app_protocol "$app" "$(jq -n --arg it "$annotation" 'if $it == "" then {} else {"nginx.ingress.kubernetes.io/backend-protocol": $it} end')" |
-      "$bin/route" | "$bin/render" >"$dir/nginx.conf"
-    assert_row "$passes" "$(sed -nE 's/.*"shop\/same-names"; .*(proxy|grpc)_pass "(.*)"; .*/\1 \2/p' "$dir/nginx.conf" | sort -u)" "$app" "$annotation"
-  done < <(
-    rows <<'ROWS'
-    https                none     proxy https://apple.shop.80.https
-    kubernetes.io/wss    none     proxy https://apple.shop.80.https
-    kubernetes.io/h2c    none     grpc grpc://apple.shop.80.grpc
-    kubernetes.io/ws     none     proxy http://apple.shop.80
-    http                 none     proxy http://apple.shop.80
-    HTTPS                none     proxy http://apple.shop.80
-    example.com/https    none     proxy http://apple.shop.80
-    https                HTTP     proxy http://apple.shop.80
-    kubernetes.io/h2c    HTTP     proxy http://apple.shop.80
-    kubernetes.io/h2c    HTTPS    proxy https://apple.shop.80.https
-    kubernetes.io/ws     GRPCS    grpc grpcs://apple.shop.80.grpcs
-    https                SPDY     proxy https://apple.shop.80.https
+  local app annotation passes number=0 services=()
+  rows >"$dir/rows" <<'ROWS'
+    https                none     proxy https://.https
+    kubernetes.io/wss    none     proxy https://.https
+    kubernetes.io/h2c    none     grpc grpc://.grpc
+    kubernetes.io/ws     none     proxy http://
+    http                 none     proxy http://
+    HTTPS                none     proxy http://
+    example.com/https    none     proxy http://
+    https                HTTP     proxy http://
+    kubernetes.io/h2c    HTTP     proxy http://
+    kubernetes.io/h2c    HTTPS    proxy https://.https
+    kubernetes.io/ws     GRPCS    grpc grpcs://.grpcs
+    https                SPDY     proxy https://.https
 ROWS
-  )
+  while read -r app annotation _; do services+=("$app $annotation 127.77.0.1:8080"); done <"$dir/rows"
+  with_app_protocols "${services[@]}" | "$bin/route" | "$bin/render" >"$dir/nginx.conf"
+  while IFS=$'\t' read -r app annotation passes; do
+    assert_row "${passes/:\/\//://s$number.demo.80}" "$(sed -nE "s/.*\"demo\/s$number\"; .*(proxy|grpc)_pass \"(.*)\"; .*/\\1 \\2/p" "$dir/nginx.conf" | sort -u)" "$app" "$annotation"
+    number=$((number + 1))
+  done <"$dir/rows"
 }
 
 @test "pods that speak HTTP/2 without TLS, or TLS, answer any client" {
@@ -105,21 +112,22 @@ http {
   access_log off;
 $(temp_paths "$dir/h2c")
   server { listen 127.77.0.5:8080 http2; location / { return 200 "\$server_protocol \$request_method \$request_uri\n"; } }
+  server {
+    listen 127.77.0.5:8443 ssl;
+    ssl_certificate $STATE_DIR/keys/default.pem;
+    ssl_certificate_key $STATE_DIR/keys/default.pem;
+    location / { return 200 "\$scheme \$ssl_server_name \$request_method \$request_uri\n"; }
+  }
 }
 CONF
-  nginx -e stderr -c "$dir/h2c.conf" 2>/dev/null
-  with_app_protocol kubernetes.io/h2c | serve_snapshot
-  assert_equal 'HTTP/2.0 GET /x?y' "$(ask shop.example '/x?y')"
-  assert_equal 'HTTP/2.0 POST /' "$(ask shop.example / -d body)"
-  with_app_protocol http | serve_snapshot
-  refute_contains "$(ask shop.example /)" 'HTTP/2.0'
-  kill -QUIT "$(<"$dir/h2c.pid")"
-  wait_for 15 test ! -e "$dir/h2c.pid"
+  mkdir -p "$STATE_DIR"
   use_known_keys
-  edit "$dir/h2c.conf" "s|127.77.0.5:8080 http2;|127.77.0.5:8080 ssl; ssl_certificate $STATE_DIR/keys/default.pem; ssl_certificate_key $STATE_DIR/keys/default.pem;|; s|server_protocol |scheme \$ssl_server_name |"
-  nginx -e stderr -c "$dir/h2c.conf" 2>/dev/null
-  with_app_protocol https | serve_snapshot
-  assert_equal 'https apple.shop.svc GET /x' "$(ask shop.example /x)"
+  nginx -e stderr -c "$dir/h2c.conf"
+  with_app_protocols 'kubernetes.io/h2c none 127.77.0.5:8080' 'https none 127.77.0.5:8443' 'http none 127.77.0.5:8080' | serve_snapshot
+  assert_equal 'HTTP/2.0 GET /x?y' "$(ask s0.example '/x?y')"
+  assert_equal 'HTTP/2.0 POST /' "$(ask s0.example / -d body)"
+  assert_equal 'https s1.demo.svc GET /x' "$(ask s1.example /x)"
+  refute_contains "$(ask s2.example /)" 'HTTP/2.0'
 }
 
 @test "a path to pods that speak TLS counts among the namespace's paths as one with backend-protocol does" {
@@ -271,13 +279,9 @@ with_outside() { # LINE [SPEC]
 
 @test "an ExternalName Service is served at the addresses of its name: ports by number, by name, with a numeric targetPort" {
   start_pods
-  local spec port want
+  local spec port want number
   outside='{"outside":"shop/apple","name":"api.example.com","addresses":["127.77.0.5"]}'
-  while IFS=$'\t' read -r spec port want; do
-    with_outside "$outside" "$spec" | sed "s/\"port\":80}/\"port\":$port}/" | "$bin/route" >"$dir/model.json"
-    assert_row "$want" "$(jq -r '[.upstreams[] | select(.service == "shop/apple").endpoints[]] + [.servers[].locations[] | select(.of == "Ingress shop/same-names").reason // empty] | unique | join(" ")' "$dir/model.json")" "$spec" "$port"
-  done < <(
-    rows <<'ROWS'
+  rows >"$dir/rows" <<'ROWS'
     {}                                                        80       127.77.0.5:80
     {}                                                        8443     127.77.0.5:8443
     {}                                                        "web"    ServicePortNotFound
@@ -287,7 +291,19 @@ with_outside() { # LINE [SPEC]
     {ports: [{name: "web", port: 81}]}                        80       127.77.0.5:80
     {ports: [{name: "dns", port: 80, protocol: "UDP"}]}       80       ServicePortNotTCP
 ROWS
-  )
+  # a Service, and an Ingress with the path /, for each row
+  snapshot rules '.ingresses.items[0] as $one | [$rows | split("\n")[] | select(. != "") | split("\t")] as $rows
+    | .services.items = ['"$(cut -f 1 "$dir/rows" | paste -sd ,)"'] | .services.items |= (to_entries | map({metadata: {namespace: "shop", name: "s\(.key)"}, spec: (.value + {type: "ExternalName", externalName: "api.example.com"})}))
+    | .ingresses.items = [$rows | to_entries[] | .key as $n | .value[1] as $port | $one | .metadata += {namespace: "shop", name: "s\($n)"}
+        | .spec.rules = [{host: "s\($n).example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "s\($n)", port: ($port | fromjson | if type == "number" then {number: .} else {name: .} end)}}}]}}]]' \
+    --arg rows "$(<"$dir/rows")" | sed '$d' >"$dir/snapshot"
+  for ((number = 0; number < 8; number++)); do printf '%s\n' "${outside/apple/s$number}"; done >>"$dir/snapshot"
+  echo '{"whole":true}' | cat "$dir/snapshot" - | "$bin/route" >"$dir/model.json"
+  number=0
+  while IFS=$'\t' read -r spec port want; do
+    assert_row "$want" "$(jq -r --arg name "s$number" '[.upstreams[] | select(.service == "shop/\($name)").endpoints[]] + [.servers[].locations[] | select(.of == "Ingress shop/\($name)").reason // empty] | unique | join(" ")' "$dir/model.json")" "$spec" "$port"
+    number=$((number + 1))
+  done <"$dir/rows"
   with_outside "$outside" '{ports: [{port: 80, targetPort: 8080}]}' | serve_snapshot
   assert_equal shop "$(who_answers shop.example /)"
   assert_contains "$(ask shop.example /headers)" 'Host: shop.example'
@@ -336,27 +352,26 @@ called() {
   unshare --mount true 2>/dev/null || skip 'not as this user'
   ip addr add 192.0.2.7/32 dev lo 2>/dev/null || skip 'not in this network' # or the resolver would look for no IPv4
   ip -6 addr add 2001:db8::7/128 dev lo 2>/dev/null || skip 'there is no IPv6'
-  dns_says '8.8.8.8 api.example.com' '8.8.4.4 api.example.com'
+  mapfile -t answers < <(for n in {0..8}; do echo "8.8.8.$((n + 1)) s$n.example.com"; done)
+  dns_says "${answers[@]}"
   dnsmasq --no-resolv --no-hosts --addn-hosts="$dir/hosts" --port=53 --listen-address=127.0.0.1 --bind-interfaces --pid-file="$dir/dns.pid" --user=root --local-ttl=0
-  start_api rules '.ingresses.items |= map(select(.metadata.namespace == "shop")) | (.services.items[] | select(.metadata.namespace == "shop").spec) = {type: "ExternalName", externalName: "api.example.com"}'
+  # Services s0 to s8 have the names s0.example.com to s8.example.com, and an Ingress with the path / of such a host
+  start_api rules '.ingresses.items[0] as $one
+    | .services.items = [range(9) | {metadata: {namespace: "shop", name: "s\(.)"}, spec: {type: "ExternalName", externalName: "s\(.).example.com"}}]
+    | .endpointSlices.items = []
+    | .ingresses.items = [range(9) as $n | $one | .metadata += {namespace: "shop", name: "s\($n)"}
+        | .spec.rules = [{host: "s\($n).example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "s\($n)", port: {number: 80}}}}]}}]]'
   be_the_proxy
   export EXTERNAL_NAMES='*.example.com'
-  wait_for 60 leads_to '8.8.4.4:80 8.8.8.8:80'
-  local turned
-  for turned in 10.0.0.1 127.0.0.1 169.254.169.254 ::1 ::ffff:10.0.0.1 fe80::1 fd00::1; do
-    dns_says "$turned api.example.com"
-    wait_for 60 leads_to ''
-    assert_row yes "$(problems | grep -q 'turns to an address inside of the cluster' && echo yes)" "$turned" "$(problems)"
-    dns_says '8.8.8.8 api.example.com'
-    wait_for 60 leads_to 8.8.8.8:80
-  done
-  dns_says '8.8.8.8 api.example.com' '10.0.0.1 api.example.com' # both at once
-  wait_for 60 leads_to ''
-  dns_says '8.8.8.8 api.example.com.example.com' # by way of the search list
-  wait_for 60 leads_to ''
-  assert_contains "$(problems)" 'Service shop/apple is an ExternalName: api.example.com does not resolve'
-  dns_says '8.8.8.8 api.example.com'
-  wait_for 60 leads_to 8.8.8.8:80
+  wait_for 60 leads_to "$(printf '8.8.8.%s:80 ' 1 2 3 4 5 6 7 8 9 | sed 's/ $//')"
+  # each but the last turns; of one, a second address is inside
+  dns_says '10.0.0.1 s0.example.com' '127.0.0.1 s1.example.com' '169.254.169.254 s2.example.com' '::1 s3.example.com' '::ffff:10.0.0.1 s4.example.com' \
+    'fe80::1 s5.example.com' 'fd00::1 s6.example.com' '8.8.8.8 s7.example.com' '10.0.0.1 s7.example.com' '8.8.8.9 s8.example.com'
+  wait_for 60 leads_to 8.8.8.9:80
+  assert_equal 8 "$(problems | grep -c 'turns to an address inside of the cluster')"
+  dns_says '8.8.8.1 s0.example.com' '8.8.8.2 s1.example.com.example.com' # by way of the search list
+  wait_for 60 leads_to 8.8.8.1:80
+  assert_contains "$(problems)" 'Service shop/s1 is an ExternalName: s1.example.com does not resolve'
   kill -STOP "$(<"$dir/dns.pid")" # silence is bounded in time, and stops nothing
   wait_for 60 leads_to ''
   kill -CONT "$(<"$dir/dns.pid")"

@@ -371,4 +371,8 @@ demo/same-node 10.0.0.1:9000" "$(jq -r '.upstreams[] | "\(.service) \(.endpoints
 EndpointSlice demo/circle: 10.0.0.2 and 1 more addresses are not served: address and port of a controller" \
     "$(jq -r '.problems[] | select(.reason == "EndpointRefused").message' "$dir/model")"
   refute_contains "$(jq -n -c -L "$bin/lib" -f "$bin/lib/fetch/cidrs.jq" --arg cidrs 10.0.0.9/32 <"$dir/snapshot")" 'EndpointSlice bash-ingress/ingress'
+  # A TCP service at port 9000 is one more of the controller's own ports: it would lead to itself.
+  jq -c 'if .whole then {streams: "TCP", configMap: "infra/tcp", entries: [{port: 9000, service: "demo/same-node", servicePort: 80}], refused: []} else empty end, .' "$dir/snapshot" |
+    jq -c 'if .settings then .settings.TCP_SERVICES = "infra/tcp" else . end' | "$bin/route" >"$dir/model"
+  assert_json '[.streams, [.upstreams[] | select(.service == "demo/same-node")]]' '[[],[]]' <"$dir/model"
 }

@@ -54,6 +54,10 @@ page() { # FILE [CURL_OPTION...]
   run ! grep -rl S3CRET "$STATE_DIR/admin"
   grep -rq S3CRET "$STATE_DIR/live"
   assert_json '[.steps[][0]]' '["fetch","route","render","test","reload","apply"]' <"$dir/page.json"
+  "$bin/changes" 1 --page >"$dir/1.html" # which is the page with that in it
+  sed -nE 's/^const recorded = (.*);( .*)$/\1/p' "$dir/1.html" | jq -S . >"$dir/recorded"
+  cmp "$dir/recorded" <(jq -S '{"1.json": ., "changes.json": [{number: 1}]}' "$dir/page.json")
+  cmp <(sed 's/^const recorded = .*;/const recorded = null;/' "$dir/1.html") "$templates/page.html"
 }
 
 @test "while nothing changes, no file of the page is written" {

@@ -27,6 +27,14 @@ CONF
   nginx -e stderr -c "$dir/tls-pods.conf"
 }
 
+# shellcheck disable=SC2016 # the dollar signs are jq's
+with_vault='
+  def slice($name; $port; $addresses): {
+    metadata: {namespace: "demo", name: "\($name)-a", labels: {"kubernetes.io/service-name": $name}},
+    addressType: "IPv4", ports: [{name: "", port: $port}], endpoints: [$addresses[] | {addresses: [.], conditions: {ready: true}}]};
+  .services.items += [("vault", "other", "empty") | {metadata: {namespace: "demo", name: .}, spec: {ports: [{port: 443}]}}]
+  | .endpointSlices.items += [slice("vault"; 8443; ["127.77.0.4"]), slice("other"; 8443; ["127.77.0.5"]), slice("empty"; 8443; [])]'
+
 # Serves these Ingresses, the oldest first: "NAME HOST PATH SERVICE [ANNOTATION=VALUE...]". Each Service of demo has its
 # pods: vault and other end TLS, empty has none, apple speaks HTTP.
 serve_ingresses() { # INGRESS...
@@ -34,12 +42,7 @@ serve_ingresses() { # INGRESS...
 }
 
 ingresses_snapshot() { # INGRESS...
-  snapshot rules '
-    def slice($name; $port; $addresses): {
-      metadata: {namespace: "demo", name: "\($name)-a", labels: {"kubernetes.io/service-name": $name}},
-      addressType: "IPv4", ports: [{name: "", port: $port}], endpoints: [$addresses[] | {addresses: [.], conditions: {ready: true}}]};
-    .services.items += [("vault", "other", "empty") | {metadata: {namespace: "demo", name: .}, spec: {ports: [{port: 443}]}}]
-    | .endpointSlices.items += [slice("vault"; 8443; ["127.77.0.4"]), slice("other"; 8443; ["127.77.0.5"]), slice("empty"; 8443; [])]
+  snapshot rules "$with_vault"'
     | .ingresses.items = [$ingresses | split("\n") | to_entries[] | .key as $n | .value | split(" ") as [$name, $host, $path, $service]
       | {metadata: {namespace: "demo", $name, creationTimestamp: (946684800 + $n | todate),
           annotations: ([split(" ")[4:][] | capture("(?<key>[^=]*)=(?<value>.*)") | .key |= "nginx.ingress.kubernetes.io/" + .] | from_entries)},
@@ -106,6 +109,43 @@ tls() { # HOST PATH [CURL_OPTION...]
     assert_contains "$(problems)" 'ProtectionNotAvailable: demo/vault: closed'
   done
   assert_equal 503 "$(who_answers vault.example /)"
+}
+
+# A host for each annotation, with the value that examples.json has, or one that is wrong.
+@test "no annotation that asks for a protection leaves a host passed on, but source ranges and redirects" {
+  snapshot rules "$with_vault"'
+    | .ingresses.items = [$rows[0] | keys[] | . as $name | {metadata: {namespace: "demo", $name, creationTimestamp: "2001-01-01T00:00:00Z",
+        annotations: ({"ssl-passthrough": "true"} + ($examples[0][$name] | objects // {($name): (. // "wrong")}) | with_entries(.key |= "nginx.ingress.kubernetes.io/" + .))},
+        spec: {ingressClassName: "bash", rules: [{host: "\($name).example", http: {paths: [{path: "/", pathType: "Prefix", backend: {service: {name: "vault", port: {number: 443}}}}]}}]}}]' \
+    --slurpfile rows "$bin/lib/annotations/annotations.json" --slurpfile examples "$BATS_TEST_DIRNAME/tables/examples.json" | "$bin/route" >"$dir/model.json"
+  jq --slurpfile rows "$bin/lib/annotations/annotations.json" '
+    def passed: [.servers[] | select(.locations[0].passed).host | rtrimstr(".example")];
+    {open: [passed[] | select($rows[0][.].class | IN("protective", "switch"))], closed: ([.servers[].locations[] | select(.status == 503)] | length > 50), passed: (passed | length > 50)}' "$dir/model.json" |
+    assert_json . '{"open":["allowlist-source-range","denylist-source-range","enable-global-auth","force-ssl-redirect","proxy-ssl-verify","ssl-redirect"],"closed":true,"passed":true}'
+}
+
+@test "a protection for all Ingresses closes such a host, or holds there; and so do blocked clients" {
+  local default
+  for default in 'auth-url: http://apple.demo.svc.cluster.local/' 'limit-rate: 5'; do
+    DEFAULT_ANNOTATIONS=$default serve_ingresses 'vault vault.example / vault ssl-passthrough=true' 'free free.example / vault ssl-passthrough=true enable-global-auth=false'
+    assert_contains "$(tls vault.example /)" 503
+    [[ $default == limit* ]] || assert_contains "$(tls free.example /)" vault-1
+  done
+  DEFAULT_ANNOTATIONS='whitelist-source-range: 127.0.0.9' serve_ingresses 'vault vault.example / vault ssl-passthrough=true'
+  assert_contains "$(tls vault.example / --interface 127.0.0.9)" vault-1
+  assert_contains "$(tls vault.example / --interface 127.0.0.8)" 421
+  configured_with '{"blocked_networks": ["127.0.0.9"]}'
+  assert_contains "$(tls vault.example / --interface 127.0.0.9)" '403 bash-ingress default certificate'
+  assert_contains "$(tls vault.example / --interface 127.0.0.8)" vault-1
+  configured_with '{"blocked_agents": ["\"evil\""]}'
+  assert_contains "$(tls vault.example /)" 503
+  assert_contains "$(problems)" 'by "block-user-agents": nginx cannot read what is in the TLS of host vault.example'
+}
+
+# Serves the Ingress vault where a ConfigMap comes to these parts.
+configured_with() { # PARTS
+  ingresses_snapshot 'vault vault.example / vault ssl-passthrough=true' |
+    jq -c --argjson parts "$1" 'if .settings then ., {configmap: "ing/keys", uses: ["configmap"], settings: {}, annotations: {}, directives: {}, $parts, closed: null, problems: []} else . end' | serve_snapshot
 }
 
 @test "of two Ingresses that disagree about a host, the oldest decides" {

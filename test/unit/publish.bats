@@ -36,6 +36,8 @@ if [[ -s $API/denial.$1 ]]; then # of each object that is written
 fi
 case "$*" in
   *events*) cat "$API/events" ;;
+  *configmaps*=keys) cat "$API/configmap" ;;
+  *configmaps*) echo '{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}' ;;
   *pods) cat "$API/pods" ;;
   *services/* | *services\?*)
     [[ -e $API/service ]] || { echo 'Error from server (NotFound): services "front" not found' >&2 && exit 1; }
@@ -521,6 +523,24 @@ routed() {
   live_is rules ".ingresses.items |= .[:1] | $showing"
   publish
   assert_equal 'Normal fruit: all that it asks for is served, at 10.0.0.1, 10.0.0.2' "$(routed)"
+}
+
+# The ConfigMap ing/keys exists, and infra/tcp does not.
+@test "a problem of a ConfigMap is a Warning on it, also where there is none; when the last one is solved, a Normal Event says so" {
+  echo '{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"namespace":"ing","name":"keys","uid":"uid-keys"},"data":{}}]}' >"$API/configmap"
+  live_is rules ".ingresses.items |= .[:1] | $showing"
+  jq '.problems = [{of: "ConfigMap ing/keys", reason: "ConfigMapKeyUnknown", message: "a"}, {of: "ConfigMap infra/tcp", reason: "EntryRefused", message: "b"}]' \
+    "$STATE_DIR/live/model.json" >"$dir/model" && mv "$dir/model" "$STATE_DIR/live/model.json"
+  export CONFIGMAP=ing/keys TCP_SERVICES=infra/tcp WATCH_NAMESPACE=demo
+  publish
+  assert_equal 'infra v1 ConfigMap infra/tcp null EntryRefused: b
+ing v1 ConfigMap ing/keys uid-keys ConfigMapKeyUnknown: a' \
+    "$(jq -r '.items[] | "\(.metadata.namespace) \(.involvedObject | "\(.apiVersion) \(.kind) \(.namespace)/\(.name) \(.uid)") \(.reason): \(.message)"' "$API/written/create" | sort)"
+  assert_equal 'demo ing' "$(sed -n 's|.*/namespaces/\(.*\)/events.*|\1|p' "$API/requests" | tr '\n' ' ' | sed 's/ $//')"
+  jq '.problems = []' "$STATE_DIR/live/model.json" >"$dir/model" && mv "$dir/model" "$STATE_DIR/live/model.json"
+  publish
+  assert_equal 'Normal Followed: all that it says counts on ing/keys' "$(event '| "\(.type) \(.reason): \(.message) on \(.involvedObject | "\(.namespace)/\(.name)")"')"
+  assert_equal 1 "$(jq '.items | length' "$API/written/create")"
 }
 
 @test "hundreds of problems are told in passes of some hundred" {

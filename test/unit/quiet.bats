@@ -34,6 +34,27 @@ is_quiet() {
   ((polls > 2 && started > 0 && started <= polls + 1))
 }
 
+# On a slow machine, most of what a change takes is to start processes. (Each pass that finds nothing is one; an nginx to
+# which some directives are unknown adds four.)
+@test "for an endpoint that moves, the loop starts no more than 64 processes, subshells included" {
+  start_silent
+  wait_for 15 test -e "$STATE_DIR/changes/1/settings.json" # which is written last
+  polls=$(metric polls_total)
+  strace -f -q -s 0 -e trace=clone,clone3,fork,vfork -o "$dir/strace" -p "$loop" &
+  tracer=$!
+  wait_for 15 test -e "$dir/strace"
+  sleep 0.5
+  cluster_is rules '.endpointSlices.items[0].endpoints |= .[:1]'
+  wait_for 15 test -e "$STATE_DIR/changes/2/settings.json"
+  wait_for 15 is_quiet
+  kill "$tracer"
+  wait "$tracer" || true
+  started=$(grep -cE '(clone3?|v?fork)[(].* = [0-9]+$|resumed.* = [0-9]+$' "$dir/strace")
+  started=$((started - ($(metric polls_total) - polls)))
+  echo "$started processes"
+  ((started > 20 && started <= 64))
+}
+
 @test "what changes without a ring is served, whatever list it is in, and a quiet pass follows" {
   start_silent
   cluster_is rules '.ingresses.items[0].spec.rules[0].host = "new.example"'

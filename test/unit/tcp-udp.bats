@@ -144,21 +144,21 @@ says_both() {
   while IFS= read -r problem; do
     assert_contains "$output" "$problem"
   done <<END
-EntryRefused: null: ConfigMap infra/tcp: its key "70000" is not a port
-EntryRefused: null: ConfigMap infra/tcp: its key "port" is not a port
-EntryRefused: null: ConfigMap infra/tcp: its key "09000" is not a port
-EntryRefused: null: ConfigMap infra/tcp: TCP port "9001": "redis:6379" does not begin with namespace/name of a Service
-EntryRefused: null: ConfigMap infra/tcp: TCP port "9002": "demo/redis" has no port of the Service, by number or name
-EntryRefused: null: ConfigMap infra/tcp: TCP port "9003": "demo/redis:6379:HTTP" has something other than PROXY behind the port of the Service
-ServiceNotFound: null: ConfigMap infra/tcp: TCP port 9004 is not listened on: Service demo/none does not exist
-ServicePortNotFound: null: ConfigMap infra/tcp: TCP port 9005 is not listened on: Service demo/redis has no port 1
-ServicePortNotTCP: null: ConfigMap infra/tcp: TCP port 9006 is not listened on: port dns of Service demo/dns is not TCP
-ServicePortNotUDP: null: ConfigMap infra/udp: UDP port 9007 is not listened on: port 6379 of Service demo/redis is not UDP
-EntryRefused: null: ConfigMap infra/udp: UDP port "9010": "demo/dns:53:PROXY" has a PROXY, which is for TCP only
-PortTaken: null: ConfigMap infra/tcp: TCP port $HTTP_PORT is not listened on: the controller itself listens there
-PortTaken: null: ConfigMap infra/tcp: TCP port $ADMIN_PORT is not listened on: the controller itself listens there
-EntryRefused: null: ConfigMap infra/tcp: TCP port "9008": "demo/redis:x;y" has no port of the Service, by number or name
-EntryRefused: null: ConfigMap infra/tcp: TCP port "9009": "demo/apple\";x:80" does not begin with namespace/name of a Service
+EntryRefused: ConfigMap infra/tcp: its key "70000" is not a port
+EntryRefused: ConfigMap infra/tcp: its key "port" is not a port
+EntryRefused: ConfigMap infra/tcp: its key "09000" is not a port
+EntryRefused: ConfigMap infra/tcp: TCP port "9001": "redis:6379" does not begin with namespace/name of a Service
+EntryRefused: ConfigMap infra/tcp: TCP port "9002": "demo/redis" has no port of the Service, by number or name
+EntryRefused: ConfigMap infra/tcp: TCP port "9003": "demo/redis:6379:HTTP" has something other than PROXY behind the port of the Service
+ServiceNotFound: ConfigMap infra/tcp: TCP port 9004 is not listened on: Service demo/none does not exist
+ServicePortNotFound: ConfigMap infra/tcp: TCP port 9005 is not listened on: Service demo/redis has no port 1
+ServicePortNotTCP: ConfigMap infra/tcp: TCP port 9006 is not listened on: port dns of Service demo/dns is not TCP
+ServicePortNotUDP: ConfigMap infra/udp: UDP port 9007 is not listened on: port 6379 of Service demo/redis is not UDP
+EntryRefused: ConfigMap infra/udp: UDP port "9010": "demo/dns:53:PROXY" has a PROXY, which is for TCP only
+PortTaken: ConfigMap infra/tcp: TCP port $HTTP_PORT is not listened on: the controller itself listens there
+PortTaken: ConfigMap infra/tcp: TCP port $ADMIN_PORT is not listened on: the controller itself listens there
+EntryRefused: ConfigMap infra/tcp: TCP port "9008": "demo/redis:x;y" has no port of the Service, by number or name
+EntryRefused: ConfigMap infra/tcp: TCP port "9009": "demo/apple\";x:80" does not begin with namespace/name of a Service
 END
 }
 
@@ -167,13 +167,13 @@ END
     --arg entries "TCP $tcp demo/redis:6379"$'\n'"TCP $other_tcp demo/dns:53" | serve_snapshot
   is_refused "$tcp"
   assert_equal 'redis-1 for 127.0.0.1' "$(connect "$other_tcp")"
-  assert_contains "$(problems)" "NoReadyEndpoints: null: ConfigMap infra/tcp: TCP port $tcp is not listened on: Service demo/redis has no ready endpoint for port 6379"
+  assert_contains "$(problems)" "NoReadyEndpoints: ConfigMap infra/tcp: TCP port $tcp is not listened on: Service demo/redis has no ready endpoint for port 6379"
 }
 
 @test "a ConfigMap that does not exist is a problem" {
   snapshot rules >"$dir/snapshot"
   "$bin/route" <"$dir/snapshot" >"$dir/model.json"
-  assert_contains "$(problems | tr '\n' ';')" 'ConfigMap infra/tcp: it does not exist;EntryRefused: null: ConfigMap infra/udp: it does not exist'
+  assert_contains "$(problems | tr '\n' ';')" 'ConfigMap infra/tcp: it does not exist;EntryRefused: ConfigMap infra/udp: it does not exist'
 }
 
 # The cluster has this ConfigMap now.

@@ -8,7 +8,7 @@
 # open.)
 choose_features() { # <SNAPSHOT
   local uses
-  uses=$(grep -o '"uses":\["[^]]*' | sort -u) || true # none
+  uses=$(sort -u <(grep -o '"uses":\["[^]]*')) # grep fails if there are none
   [[ ! -e $features_in_use/uses || $uses != "$(<"$features_in_use/uses")" ]] || return 0
   rm -f "$features_in_use/uses" # until all is written
   write_features "$uses"

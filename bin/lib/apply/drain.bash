@@ -114,7 +114,10 @@ end_workers() { # WHICH WORKER...
     count_cut "$cut"
   done
   for worker in "${@:2}"; do
-    while [[ -e /proc/$worker ]] && (($(uptime) <= end)); do nap 0.01; done
+    while [[ -e /proc/$worker ]] && ((now <= end)); do
+      nap 0.01
+      take_time
+    done
   done
 }
 
@@ -122,7 +125,9 @@ end_workers() { # WHICH WORKER...
 count_clients() { # WORKER
   local ports port address state inode
   printf -v ports '%04X|%04X' "$HTTP_PORT" "$HTTPS_PORT"
-  while read -r port; do printf -v ports '%s|%04X' "$ports" "$port"; done < <(jq '.streams[]?.port' "$live/model.json")
+  if [[ -n $TCP_SERVICES ]]; then
+    while read -r port; do printf -v ports '%s|%04X' "$ports" "$port"; done < <(jq '.streams[]?.port' "$live/model.json")
+  fi
   sockets_of "$1" | grep -cxF -f <(while read -r _ address _ state _ _ _ _ _ inode _; do
     [[ $state != 01 || ! ${address##*:} =~ ^($ports)$ ]] || echo "socket:[$inode]"
   done < <(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)) || true # it fails if it counts 0
@@ -169,15 +174,13 @@ memory_is_short() {
 
 # From now on they count as replaced. Of earlier ones, those that are still there stay in the list.
 remember_replaced() { # WORKER...
-  local worker since now
-  now=$(uptime)
-  {
-    while read -r worker since; do
-      [[ ! -e /proc/$worker ]] || echo "$worker $since"
-    done <"$STATE_DIR/run/replaced"
-    for worker; do echo "$worker $now"; done
-  } >"$STATE_DIR/run/replaced.new"
-  mv -T "$STATE_DIR/run/replaced.new" "$STATE_DIR/run/replaced"
+  local worker since now lines=''
+  take_time
+  while read -r worker since; do
+    [[ ! -e /proc/$worker ]] || lines+="$worker $since"$'\n'
+  done <"$STATE_DIR/run/replaced"
+  for worker; do lines+="$worker $now"$'\n'; done
+  printf '%s' "$lines" >"$STATE_DIR/run/replaced" # if this is killed in between, they get some seconds more
 }
 
 # nginx gives its new workers 0.1 s to start before it tells the old ones to take no
@@ -198,13 +201,16 @@ retire_old_workers() {
 
 # Until no new connection gets the old configuration.
 wait_for_old_workers() {
-  local end=$(($(uptime) + reload_seconds)) worker
+  local now end worker
+  take_time
+  end=$((now + reload_seconds))
   took reload "$reload_began"
   remember_replaced "${old_workers[@]}" || log "cannot note which workers are replaced; is $STATE_DIR full?"
   for worker in "${old_workers[@]}"; do
-    while does working "$worker" && (($(uptime) <= end)); do
+    while does working "$worker" && ((now <= end)); do
       retire_old_workers || true
-      sleep 0.01
+      nap 0.01
+      take_time
     done
   done
 }

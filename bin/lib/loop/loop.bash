@@ -16,6 +16,8 @@ source "$bin/lib/loop/prepared.bash"        # prepare_steps, make_room_for_prepa
 source "$bin/lib/loop/quiet.bash"           # nothing_is_new, start_guard
 source "$bin/lib/loop/changes/record.bash"  # record_change
 
+shopt -s lastpipe # the last command of a pipeline takes no process of its own
+
 export features_in_use=$next/features # where choose_features puts them
 # pause: a ring ends it; rest: nothing does; back_off: what rest is after failures
 admin=$STATE_DIR/admin bell='' hash='' served='' last_good_pass=0 pass_began=0 now=0 pause=1 rest=0 back_off=0
@@ -27,9 +29,11 @@ step_cpu_seconds=60 # for each process of a step: an object that keeps one busy 
 
 # If all that is new has to wait, the pass ends in one of the first two.
 before_route() {
-  echo hold-back >"$next/step" # it may end the pass, and by this, nothing_is_new knows that something was
+  echo hold-back >"$next/step"
+  echo yes >"$next/held"
   let_additions_wait
   hold_back_the_restless
+  : >"$next/held" # the pass has not ended here, which nothing_is_new wants to know
   choose_features <"$next/snapshot"
 }
 
@@ -108,6 +112,7 @@ prepare_loop() {
   mkdir -p "$admin"
   rm -rf "$next/lists" "$STATE_DIR"/scratch/quarantine.* # of a loop that was killed
   make_room_for_prepared
+  nap 0 # which makes the pipe that it sleeps on: so no step needs one of its own
   prepare_page
   half_of_memory=$(find_half_of_memory)
   exec {bell}<>"$STATE_DIR/run/bell"
@@ -124,15 +129,23 @@ prepare_loop() {
 # --- when a pass begins
 
 # The bell (see doorbell) only ends the pause early. Rings before a pass begins are covered
-# by that pass. (read's status is above 128 when the time is over. After any other, the bell cannot be read: sleep then,
-# or the loop would not pause at all.)
+# by that pass.
 wait_for_ring() {
   prepare_steps
   ((rest == 0)) || sleep "$rest"
   rung=yes
-  read -r -t "$pause" <&"$bell" || { (($? > 128)) || sleep "$pause" && rung=''; }
+  wait_for_bell || rung=''
   while read -t 0 <&"$bell" && read -r -t 1 <&"$bell"; do rung=yes; done # `read -t 0` only looks whether there is a line
   begin_pass
+}
+
+# Fails when the time is over, which read's status says if it is above 128. After any other, the bell cannot be read:
+# sleep then, or the loop would not pause at all.
+wait_for_bell() {
+  local status=0
+  read -r -t "$pause" <&"$bell" || status=$?
+  ((status == 0 || status > 128)) || sleep "$pause"
+  ((status == 0))
 }
 
 begin_pass() {
@@ -175,7 +188,7 @@ tell_success() {
   keep_accounts
   take_time
   rest=$(((now - pass_began) / 4)) # after a long pass, so that a storm of events cannot keep the loop busy all the time
-  [[ ! -s $next/log ]] || cat "$next/log" >&2
+  [[ ! -s $next/log ]] || copy <"$next/log" >&2
   [[ -e $admin/ready ]] || echo 'ready' >"$admin/ready" || true # on a full disk it is empty, which is enough
 }
 

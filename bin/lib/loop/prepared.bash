@@ -51,7 +51,7 @@ find_name() { # ARGUMENT...
 
 is_usable() { # ARGUMENT...
   local arguments files
-  [[ -s $waiting/$name.waits && ! -e $waiting/$name.status ]] || return
+  [[ -s $waiting/$name.waits && ! -s $waiting/$name.status ]] || return
   mapfile -d '' -t arguments <"$waiting/$name.arguments"
   [[ ${arguments[*]@Q} == "${*@Q}" ]] || return
   read_files "$@"
@@ -105,10 +105,10 @@ prepare_steps() {
 dismiss() { # NAME
   local output=${outputs[$1]-}
   [[ -n $output ]] || return 0
-  [[ -e $waiting/$1.status ]] || feed "$1" </dev/null &>/dev/null || true # its complaint is of no interest
+  [[ -s $waiting/$1.status ]] || feed "$1" </dev/null &>/dev/null || true # its complaint is of no interest
   exec {output}<&-
   outputs[$1]='' # what is started next may get its number
-  rm -f "$waiting/$1.status"
+  : >"$waiting/$1.status"
 }
 
 # (A bash that waits for jq takes a megabyte of memory, and there are three of them; an sh takes a fifth.)

@@ -12,13 +12,14 @@ declare -A as_summarised=() # of each list: its items
 reading='' guard='' is_remembered='' was_quiet=''
 most_quiet_bytes=400000 # of all lists: a megabyte takes bash 60 ms, and the processes of an ordinary pass take 25
 
-# Sets status to 0 if nothing is new; fails otherwise. After a ring, something most likely is. If a pass ended in fetch,
-# the snapshot is the live one: so nothing is new as long as the lists and the Secrets are what they were.
+# Sets status to 0 if nothing is new; fails otherwise. After a ring, something most likely is. If the last pass found
+# nothing new, or held nothing back, the snapshot is the live one: so nothing is new as long as the lists and the
+# Secrets are what they were.
 nothing_is_new() {
   local step='' folder=$next/lists
   was_quiet=''
   if [[ -z $rung && $status == 0 && -z $again && -n $guard ]] && kill -0 "$guard" 2>/dev/null &&
-    read -r step <"$next/step" && [[ $step == fetch ]] && nothing_waits && remember_lists && lists_are_same; then
+    read -r step <"$next/step" && [[ $step == fetch || ! -s $next/held ]] && nothing_waits && remember_lists && lists_are_same; then
     : >"$next/log"
     was_quiet=yes
     return

@@ -51,7 +51,8 @@ def by_name($variable; $default; value):
   "  map $ssl_preread_server_name $\($variable) {", "    default $wildcard_\($variable);",
   (.[] | select(.host | startswith("*") | not) | "    \(.host | host_key) \(value);"), "  }";
 
-# input: a model with .passed / output: lines
+# input: a model with .passed, and perhaps with .passed_blocked: [network] whose clients get to no such host
+# output: lines
 def passed_blocks:
   ([.upstreams[]? | {(.name): .endpoints}] | add // {}) as $endpoints
   | (.passed | to_entries | map(.value + {number: (.key + 1)})) as $passed
@@ -65,11 +66,14 @@ def passed_blocks:
        if .number == null then https elif .allow or .deny then "$passed_if_\(.number)" else passed_on end)),
     ($passed | by_name("passed_service"; "\"\""; "\(.service):\(.port)" | in_quotes)),
     ($passed | by_name("passed_upstream"; "\"\""; "passed." + .upstream | in_quotes)),
+    (select(.passed_blocked) | (.passed_blocked | networks("passed_blocked")),
+       "  map $passed_blocked $passed_if_not_blocked {", "    default \(https);", "    \"\" $passed_to;", "  }"),
     ($passed | map(.upstream) | unique[]
      | "  upstream \("passed." + . | in_quotes) {", ($endpoints[.][] | "    server \(in_quotes) max_fails=0;"), "  }"),
     "  server {",
     (("", "[::]:") | "    listen \(.)\($ENV.HTTPS_PORT)\(if $ENV.PROXY_PROTOCOL == "on" then " proxy_protocol" else "" end);"),
-    "    ssl_preread on;", "    preread_timeout \($ENV.CLIENT_HEADER_TIMEOUT)s;", "    access_log off;", "    pass $passed_to;", "  }",
+    "    ssl_preread on;", "    preread_timeout \($ENV.CLIENT_HEADER_TIMEOUT)s;", "    access_log off;",
+    "    pass \(if .passed_blocked then "$passed_if_not_blocked" else "$passed_to" end);", "  }",
     "  server {",
     "    listen \(passed_on);",
     "    ssl_preread on;",

@@ -26,12 +26,14 @@ def without(is_refused; $why):
 
 # output: .slices without addresses of the controller
 #
+# It listens on the ports of TCP and UDP services, too: a connection there would lead to the next one, for ever.
 # On a node's own network, others may listen at a controller's address, too: so it is refused only in EndpointSlices
 # with a port where the controller listens. An IPv6 address can be spelled in several ways: what gets past here ends
 # with a 400 (answers.conf.template), or with a 403 on the admin port.
 def reachable:
   [.slices[][] | select(.of_controllers) | (.ready + .ending)[]?] as $of_controllers
-  | [.settings | .HTTP_PORT, .HTTPS_PORT, .ADMIN_PORT | tonumber] as $own_ports
+  | ([.settings | .HTTP_PORT, .HTTPS_PORT, .ADMIN_PORT | tonumber]
+     + [.lines[] | select(.streams).entries[].port]) as $own_ports
   | .slices |= map_values(map(
       if .of_controllers then .ready = [] | .ending = [] | del(.of_controllers)
       elif .ready and (.ready + .ending | . != . - $of_controllers) and any(.ports[]; IN($own_ports[])) then

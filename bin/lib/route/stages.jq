@@ -128,7 +128,7 @@ def counted($rejected):
   | .options = $options # those of quarantined ones tell what stays shut
   | .features = ([.served[].uses[]?, .configured.uses[]?] | unique)
   | .problems += [.configured | select(.) as {$configmap, $problems} | $problems[]
-      | {of: null, namespace: ($configmap | namespace), configmap: $configmap, reason, message}]
+      | {of: "ConfigMap \($configmap)", reason, message}]
   | .problems += [$limited[].problem // empty, ($rejected_ones[] | quarantine_problem($rejected[.of].message))]
   | .additions = {
       claimants: ([.ours[].of] | sort),
@@ -144,10 +144,8 @@ def with_protocol: if .upstream and .protocol then .upstream += "." + (.protocol
 # input: an answered claim / output: the same, with the protocol of its Service's port, unless backend-protocol says one
 def with_app_protocol($app_protocols; $options):
   $app_protocols[.service // ""]["\(.port)"] as $protocol
-  | if $protocol and .upstream and ($options[(.options // 0) - 1]["backend-protocol"] // null) == null then
-      .protocol = $protocol
-    else .
-    end;
+  | (if .options then $options[.options - 1]["backend-protocol"] else null end) as $said
+  | if $protocol and .upstream and $said == null then .protocol = $protocol else . end;
 
 # --- the default backend (DEFAULT_BACKEND), which answers whatever no rule is for
 

@@ -34,11 +34,11 @@ def with_pods($state):
     else .endpoints = [$endpoints[:$most][] | "\(.address):\(.port)"]
     end;
 
-# input: [entry with .why] or [{configMap, why}] / output: problems, which are of the ConfigMap's namespace
+# input: [entry with .why] or [{configMap, why}] / output: problems of the ConfigMap
 def stream_problems:
   .[] | select(.why)
-  | {of: null, namespace: (.configMap | namespace), reason: (.reason // "EntryRefused"),
-     message: "ConfigMap \(.configMap): \(if .port then "\(.protocol) port \(.port) is not listened on: " else "" end)\(.why)"};
+  | {of: "ConfigMap \(.configMap)", reason: (.reason // "EntryRefused"),
+     message: "\(if .port then "\(.protocol) port \(.port) is not listened on: " else "" end)\(.why)"};
 
 # output: the state, with what the model says of streams:
 #         [{protocol, port, service, servicePort, endpoints, decodes, encodes}]

@@ -13,12 +13,9 @@ seconds_if_heard=60 how=''
 
 # A new summary of the Ingresses may name other Secrets or ConfigMaps. The file is empty if none of them names one.
 note_wanted_secrets() {
-  local pattern
   : >"$folder/listed"
-  for pattern in "$names_secret" "$names_config_map"; do
-    grep -m 1 -oE "$pattern" "$folder/new/ingresses.summary" || (($? == 1)) || # 1 means that there is none
-      summarise_again
-  done >"$folder/wanted-secrets"
+  grep -oE "$names_secret|$names_config_map" "$folder/new/ingresses.summary" >"$folder/wanted-secrets" ||
+    (($? == 1)) || summarise_again # 1 means that there is none
 }
 
 # The disk is full. If the Ingresses become again what they were, they have to be summarised all the same: so they do

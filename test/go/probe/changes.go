@@ -28,14 +28,13 @@ const (
 )
 
 // follow changes something again and again. change(i) makes the i-th change, and
-// returns the host to ask and what its answer has to contain from then on.
-func (c *changes) follow(change func(i int) (host, wanted string)) {
+// returns what tells whether it shows.
+func (c *changes) follow(change func(i int) (shows func() bool)) {
 	var took []float64
 	for i := range c.number {
 		time.Sleep(c.pause)
 		start := time.Now()
-		host, wanted := change(i)
-		if waitFor(c.address, host, wanted, 5*time.Millisecond, start.Add(lookFor)) {
+		if waitFor(change(i), 5*time.Millisecond, start.Add(lookFor)) {
 			took = append(took, float64(time.Since(start).Microseconds())/1000)
 		}
 	}
@@ -50,8 +49,7 @@ func (c *changes) follow(change func(i int) (host, wanted string)) {
 
 // waitFor asks on schedule, each time over a new connection: a slow answer does
 // not keep the next question back.
-func waitFor(address, host, wanted string, every time.Duration, end time.Time) bool {
-	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+func waitFor(shows func() bool, every time.Duration, end time.Time) bool {
 	seen := make(chan bool, 1)
 	asking := make(chan bool, 64)
 	tick := time.NewTicker(every)
@@ -61,7 +59,7 @@ func waitFor(address, host, wanted string, every time.Duration, end time.Time) b
 		case asking <- true:
 			go func() {
 				defer func() { <-asking }()
-				if answers(client, address, host, wanted) {
+				if shows() {
 					select {
 					case seen <- true:
 					default:
@@ -79,7 +77,13 @@ func waitFor(address, host, wanted string, every time.Duration, end time.Time) b
 	return false
 }
 
-func answers(client *http.Client, address, host, wanted string) bool {
+// answers tells whether HOST's answer, at ADDRESS, contains what is wanted.
+func answers(address, host, wanted string) func() bool {
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	return func() bool { return ask(client, address, host, wanted) }
+}
+
+func ask(client *http.Client, address, host, wanted string) bool {
 	request, err := http.NewRequest(http.MethodGet, "http://"+address+"/", nil)
 	if err != nil {
 		log.Fatal("probe: ", err)
@@ -95,21 +99,21 @@ func answers(client *http.Client, address, host, wanted string) bool {
 }
 
 // addIngress makes a new Ingress, of a host of its own, for the Service "bench".
-func (c *changes) addIngress(run int64) func(int) (string, string) {
-	return func(i int) (string, string) {
+func (c *changes) addIngress(run int64) func(int) func() bool {
+	return func(i int) func() bool {
 		name := fmt.Sprintf("follow-%d-%d", run, i)
-		c.send(http.MethodPost, "/apis/networking.k8s.io/v1", "ingresses", c.ingress(name, "follow", "bench"))
-		return name + ".example", ""
+		c.sendIngress(name, "follow", "bench", "")
+		return answers(c.address, name+".example", "")
 	}
 }
 
 // moveEndpoint lets the EndpointSlice "moving" name each of the pods in turn. A pod
 // answers with its address, in a line.
-func (c *changes) moveEndpoint(pods []string) func(int) (string, string) {
-	return func(i int) (string, string) {
+func (c *changes) moveEndpoint(pods []string) func(int) func() bool {
+	return func(i int) func() bool {
 		pod := pods[i%len(pods)]
 		c.send(http.MethodPut, "/apis/discovery.k8s.io/v1", "endpointslices/moving", slice("moving", "", []string{pod}))
-		return "moving.example", pod + "\n"
+		return answers(c.address, "moving.example", pod+"\n")
 	}
 }
 
@@ -120,7 +124,7 @@ func (c *changes) fill(pods []string) {
 		c.send(http.MethodPost, "/api/v1", "services", fmt.Sprintf(`{"apiVersion":"v1","kind":"Service","metadata":{"name":%q,"labels":{"bench":"probe"}},
 			"spec":{"clusterIP":"None","ports":[{"name":"web","port":80,"targetPort":8080}]}}`, name))
 		c.send(http.MethodPost, "/apis/discovery.k8s.io/v1", "endpointslices", slice(name, "probe", pods))
-		c.send(http.MethodPost, "/apis/networking.k8s.io/v1", "ingresses", c.ingress(name, "probe", name))
+		c.sendIngress(name, "probe", name, "")
 	})
 	reach(c.number, c.address)
 }
@@ -129,11 +133,11 @@ func (c *changes) fill(pods []string) {
 // controller that starts has other things to do.
 func reach(number int, address string) {
 	if number > 0 {
-		waitFor(address, "many-0.example", "", 5*time.Millisecond, time.Now().Add(5*lookFor))
+		waitFor(answers(address, "many-0.example", ""), 5*time.Millisecond, time.Now().Add(5*lookFor))
 	}
 	each(number, func(i int) {
 		host := fmt.Sprintf("many-%d.example", i)
-		if !waitFor(address, host, "", 50*time.Millisecond, time.Now().Add(5*lookFor)) {
+		if !waitFor(answers(address, host, ""), 50*time.Millisecond, time.Now().Add(5*lookFor)) {
 			log.Fatalf("probe: %s does not answer", host)
 		}
 	})
@@ -151,10 +155,11 @@ func each(number int, do func(i int)) {
 	wg.Wait()
 }
 
-func (c *changes) ingress(name, label, service string) string {
-	return fmt.Sprintf(`{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":%q,"labels":{"bench":%q}},
-		"spec":{"ingressClassName":%q,"rules":[{"host":"%s.example","http":{"paths":[{"path":"/","pathType":"Prefix",
-		"backend":{"service":{"name":%q,"port":{"number":80}}}}]}}]}}`, name, label, c.class, name, service)
+// sendIngress makes an Ingress for the host NAME.example; the rest, if any, are further fields of its spec.
+func (c *changes) sendIngress(name, label, service, rest string) {
+	c.send(http.MethodPost, "/apis/networking.k8s.io/v1", "ingresses", fmt.Sprintf(`{"apiVersion":"networking.k8s.io/v1",
+		"kind":"Ingress","metadata":{"name":%q,"labels":{"bench":%q}},"spec":{"ingressClassName":%q,%s"rules":[{"host":"%s.example","http":{"paths":[{"path":"/","pathType":"Prefix",
+		"backend":{"service":{"name":%q,"port":{"number":80}}}}]}}]}}`, name, label, c.class, rest, name, service))
 }
 
 func slice(service, label string, pods []string) string {

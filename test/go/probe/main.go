@@ -39,6 +39,9 @@
 //	           -pause TIME      before each; none: one as soon as the last one has shown
 //	           -pods IP,IP...   not new Ingresses for the Service "bench", but an
 //	                            EndpointSlice "moving" that names these in turn
+//	           -tls new         new Ingresses, each with a new Secret, until ADDRESS, which
+//	                            speaks TLS, shows the certificate
+//	           -tls renewed     one Ingress, whose Secret gets a new key pair each time
 //
 //	       probe fill OPTION... API ADDRESS
 //	           makes N Ingresses (options as above) for the hosts many-0.example and so
@@ -149,6 +152,7 @@ func changeCluster(verb string, arguments []string) {
 	flags.IntVar(&c.number, "number", 1, "")
 	flags.DurationVar(&c.pause, "pause", 0, "")
 	pods := flags.String("pods", "", "")
+	certificate := flags.String("tls", "", "")
 	flags.Usage = func() { log.Fatal(usage) }
 	_ = flags.Parse(arguments) // it ends the program by itself
 	if flags.NArg() != 2 {
@@ -158,6 +162,10 @@ func changeCluster(verb string, arguments []string) {
 	switch {
 	case verb == "fill":
 		c.fill(strings.Split(*pods, ","))
+	case *certificate == "new":
+		c.follow(c.newCertificate(time.Now().UnixNano()))
+	case *certificate == "renewed":
+		c.follow(c.renewedCertificate(time.Now().UnixNano()))
 	case *pods == "":
 		c.follow(c.addIngress(time.Now().UnixNano()))
 	default:

@@ -9,6 +9,7 @@
 #   pattern, possible, min, max    as in annotations.json
 #   protects   it restricts who gets in, how, or how often, or whose word counts. A wrong value counts as the last good
 #              one; without that, nothing is served
+#   frees      each element of the list frees something: so what is wrong with one is only that it frees nothing
 #   annotation the annotation whose default it is: it counts for each Ingress that does not say otherwise
 #   setting    the setting of the environment that is its default (bin/settings)
 #   default    of others: the setting that counts without the key
@@ -98,10 +99,10 @@ def judged:
   | if $row == null then .
     else
       ($row | grammar) as $grammar
-      | .row = $row
+      | .row = $row | .type = $grammar.type
       | .means = (.value | if type == "string" then meaning($grammar) else {} end)
       | if .means.value != null and $row.annotation and ($row.like or $row.type == "networks") then
-          if .value | wrong_as_annotation($row.annotation) then .means = {} else . end
+          if .value != "" and (.value | wrong_as_annotation($row.annotation)) then .means = {} else . end
         else .
         end
       | if .means == {} or has_dropped then
@@ -119,7 +120,7 @@ def asks: .means.value != null and .means.value != false;
 # output: the same; a wrong value of those that protect is its last good one, with .kept
 def with_last_good($good):
   map(
-    if .row.protects and (.row.missing | not) and (.means == {} or has_dropped) then
+    if .row.protects and (.row.missing | not) and (.means == {} or (has_dropped and (.row.frees | not))) then
       if $good[.key] then .allowed as $allowed | . + ({key, value: $good[.key]} | judged) + {kept: true, was: .value, $allowed}
       else .means = {} | .closes = true
       end
@@ -187,8 +188,9 @@ def summary($name; $good; $problems; $obstacles; $named; $headers):
   | ([$all[] | select(.row and (.row.missing or .row.no_effect | not) and .means != {})]) as $counting
   | ($counting | map({(.key): .means.value}) | add // {} | parts) as $parts
   | ($counting | map({(.key): .means.value}) | add // {} | named_headers($named; $headers)) as $said
-  | ($problems + [$all[] | problem] + $parts.problems + $said.problems) as $problems
   | ($obstacles + [$all[] | obstacle] + $said.obstacles) as $obstacles
+  | ($problems + [$all[] | problem] + $parts.problems + $said.problems
+     + [$obstacles[] | {reason: "ProtectionNotAvailable", message: "\(.). Nothing is served until that is mended"}]) as $problems
   | {
       configmap: $name, uses: ["configmap"],
       settings: (
@@ -199,8 +201,8 @@ def summary($name; $good; $problems; $obstacles; $named; $headers):
       annotations: (
         [$counting[] | select(.row.annotation)
          | {(.row.annotation): (if .means.value == null then null
-             elif .row.type == "flag" or .row.type == "number" then "\(.means.value)"
-             elif .row.type == "networks" then .means.value | join(",")
+             elif .type == "flag" or .type == "number" then "\(.means.value)"
+             elif .type == "networks" then .means.value | join(",")
              else .value | trimmed end)}] | add // {}
         | . + $parts.annotations),
       directives: (
@@ -213,5 +215,5 @@ def summary($name; $good; $problems; $obstacles; $named; $headers):
       closed: (if $obstacles == [] then null
                else "closed, because a protection is not available here: ConfigMap \($name): \($obstacles[:5] | join("; "))"
                end),
-      problems: ($problems | map(.message |= "ConfigMap \($name): \(.)"))
+      $problems
     };

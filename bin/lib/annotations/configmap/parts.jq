@@ -93,7 +93,8 @@ def of_feature:
   (.["http-redirect-code"] | values | select(. != "308") | {redirect_code: .}),
   (.["no-tls-redirect-locations"] | values | few_paths | select(. != []) | {no_redirect: .}),
   (select(has("no-auth-locations")) | .["no-auth-locations"] // [] | few_paths | {no_auth: .}),
-  ([ (.["upstream-keepalive-requests"] | values | "keepalive_requests \(.);"),
+  (if .["upstream-keepalive-connections"] == 0 then del(.["upstream-keepalive-connections"]) | .["upstream-keepalive-requests"] = 1 else . end
+   | [ (.["upstream-keepalive-requests"] | values | "keepalive_requests \(.);"),
      (.["upstream-keepalive-time"] | values | "keepalive_time \(.)s;") ] as $lines
    | {connections: .["upstream-keepalive-connections"], timeout: .["upstream-keepalive-timeout"], lines: $lines}
    | select(. != {connections: null, timeout: null, lines: []})

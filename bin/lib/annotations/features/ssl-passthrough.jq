@@ -1,9 +1,9 @@
 # ssl-passthrough: the TLS of a host goes to its pods as it comes; nginx reads the name in the handshake, and no more.
 #
 # What nginx cannot read it cannot route by path, nor protect: the Service of path / gets all of it, and of what
-# protects, source ranges only hold there (stream-blocks.jq); any other closes the host. Such a host is on the port for
-# HTTP, too, and a client may ask for it in the TLS of another host: there, nobody gets to its pods. The oldest Ingress
-# of the host decides for all of it.
+# protects, source ranges and block-cidrs only hold there (stream-blocks.jq); any other closes the host. Such a host is
+# on the port for HTTP, too, and a client may ask for it in the TLS of another host: there, nobody gets to its pods. The
+# oldest Ingress of the host decides for all of it.
 #
 # A claim that is passed on has .passed: {service, port, upstream, allow, deny}. It keeps no annotations: the other
 # features have nothing to say there.
@@ -16,6 +16,9 @@ include "allow"; # is_acme_challenge, quoted
 def lost_protections:
   . - ["ssl-passthrough", "allowlist-source-range", "whitelist-source-range", "denylist-source-range", "ssl-redirect", "force-ssl-redirect"];
 
+# input: {name: what keys of a ConfigMap come to} / output: the keys that cannot be given there
+def lost_keys: (select(.blocked_agents) | "block-user-agents"), (select(.blocked_referers) | "block-referers");
+
 # input: {annotation: value} / output: the names of those that would change a request, which nobody does there. (Of
 #         proxy-*, which are mostly defaults, nothing is said.)
 def without_effect:
@@ -27,7 +30,7 @@ def without_effect:
 def passed($claim; $context):
   ($claim | annotations($context.options)) as $set
   | (. // ($claim + {path: "/"})) as $root
-  | ($claim.protections // [] | lost_protections) as $lost
+  | [($claim.protections // [] | lost_protections[]), ($context.configured.parts // {} | lost_keys)] as $lost
   | ($root | .pathType = "Prefix" | delpaths([["options"], ["moves"], ["balance"], ["also"]])) as $plain
   | if $root.reason == "ProtectionNotAvailable" then $plain
     elif $lost != [] then
@@ -97,6 +100,7 @@ def model:
   | if $passed == [] then .
     else
       .passed = $passed
+      | .passed_blocked = .configured.parts.blocked_networks
       | .servers |= map(.behind = true)
       | each_location(when(.passed and (.redirect | not);
           .directives = "if ($client_scheme = http) { return 404 \"This host is served over HTTPS only.\\n\"; } "))

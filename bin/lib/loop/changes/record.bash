@@ -6,7 +6,7 @@
 # next, live and made_frame are the loop's, took_lines is of durations.bash
 # shellcheck shell=bash disable=SC2154
 
-kept_changes=$STATE_DIR/changes most_changes=30 most_bytes=$((32 * 1024 * 1024)) recorded='' finishing='' page=$STATE_DIR/admin/page
+kept_changes=$STATE_DIR/changes most_changes=30 most_bytes=$((16 * 1024 * 1024)) recorded='' finishing='' page=$STATE_DIR/admin/page
 
 # `apply` has given the live configuration its number.
 record_change() {
@@ -24,19 +24,23 @@ record_change() {
 
 # (The folder is private: annotations have values that may be secret.)
 keep_change() { # FOLDER
+  local files=("$live"/{change,snapshot,model.json,nginx.conf})
   [[ -d $kept_changes ]] || (umask 077 && mkdir "$kept_changes")
-  mkdir "$1" && ln -t "$1" "$live"/{change,snapshot,model.json,nginx.conf} || return
-  ln -t "$1" "$live/nginx.conf.old" 2>/dev/null || : >"$1/nginx.conf.old" # it is the first
+  [[ ! -e $live/nginx.conf.old ]] || files+=("$live/nginx.conf.old")
+  mkdir "$1" && ln -t "$1" "${files[@]}" || return
+  [[ -e $1/nginx.conf.old ]] || : >"$1/nginx.conf.old" # it is the first
   printf '%s' "$took_lines" >"$1/took"
   [[ ! -s $next/quarantine ]] || cp "$next/quarantine" "$1" # which is written to
 }
 
 # Beside the next passes: what takes longer. What is not finished when the loop ends is finished after the next change.
 finish_changes() {
-  local folder previous=''
+  local folder previous='' numbers
   renice -n 10 "$BASHPID" >/dev/null || true # if it can wait, no change waits for it
-  mkdir -p "$page" && remember_settings || return 0
-  for folder in $(numbered_changes); do
+  [[ -d $page ]] || mkdir -p "$page" || return 0
+  remember_settings || return 0
+  find_numbers
+  for folder in "${numbers[@]}"; do
     [[ -e $kept_changes/$folder/settings.json ]] || finish_change "$kept_changes/$folder" "$previous"
     previous=$kept_changes/$folder
   done
@@ -44,9 +48,11 @@ finish_changes() {
   list_for_page
 }
 
-# Prints the numbers, the oldest first.
-numbered_changes() {
-  (cd "$kept_changes" && printf '%s\n' [0-9]* | sort -n)
+# Sets numbers, the oldest first: as the indices of an array are.
+find_numbers() {
+  local folder is_there=()
+  for folder in "$kept_changes"/[1-9]*; do is_there[${folder##*/}]=yes; done
+  numbers=("${!is_there[@]}")
 }
 
 finish_change() { # FOLDER [FOLDER_BEFORE]
@@ -63,20 +69,20 @@ prepare_page() {
 }
 
 write_for_page() { # FOLDER
-  local before=$1/snapshot.old
+  local before=$1/snapshot.old line
   [[ -e $before ]] || before=/dev/null
   diff "$before" "$1/snapshot" >"$1/objects" || (($? == 1))
   diff -U 1 -I config-hash "$1/nginx.conf.old" "$1/nginx.conf" >"$1/nginx" || (($? == 1))
   run_jq -c -f "$bin/lib/loop/changes/page.jq" --rawfile change "$1/change" --rawfile took "$1/took" \
     --rawfile objects "$1/objects" --rawfile nginx "$1/nginx" "$1/model.json" >"$1/page" || return
-  head -n 1 "$1/page" >"$1/entry"
-  tail -n +2 "$1/page" >"$page/new" && mv -T "$page/new" "$page/${1##*/}.json"
+  { IFS= read -r line && printf '%s\n' "$line" >"$1/entry" && copy >"$page/new"; } <"$1/page" && mv -T "$page/new" "$page/${1##*/}.json"
   rm "$1/objects" "$1/nginx" "$1/page"
 }
 
 list_for_page() {
-  local number entries=()
-  for number in $(numbered_changes); do
+  local number numbers entries=()
+  find_numbers
+  for number in "${numbers[@]}"; do
     [[ ! -s $kept_changes/$number/entry ]] || entries+=("$(<"$kept_changes/$number/entry")")
   done
   local IFS=,
@@ -96,10 +102,11 @@ remember_settings() {
 }
 
 remove_oldest() {
-  local numbers bytes
-  mapfile -t numbers < <(numbered_changes)
+  local numbers bytes lines
+  find_numbers
   while ((${#numbers[@]} > 1)); do
-    read -r bytes _ < <(du -s -b -c "$kept_changes" "$page" | tail -n 1)
+    mapfile -t lines < <(du -s -b -c "$kept_changes" "$page") # the total comes last
+    bytes=${lines[-1]%%[^0-9]*}
     ((${#numbers[@]} > most_changes || bytes > most_bytes)) || return 0
     rm -rf "${kept_changes:?}/${numbers[0]}" "$page/${numbers[0]}.json"
     numbers=("${numbers[@]:1}")
