@@ -75,7 +75,7 @@ change_configuration() {
     /proxy_pass http:\/\/127[.]0[.]0[.]1:/ { sub("127[.]0[.]0[.]1:" admin, "unix:" folder "/sockets/admin:") }
     { sub(/proxy_cache auth_answers_256k;/, "proxy_cache off;") }
     /^  access_log / { $0 = "" }
-    /^    location / { sub(/access_log off; /, "") }
+    { gsub(/access_log off; /, "") } # of a location, which may have several lines
     /^  split_clients [$]request_id [$]in_[0-9]+_of_10000 [{]$/ {
       print "  map $http_x_request_id " $3 " { ~^share- 1; }"
       inside = 1
