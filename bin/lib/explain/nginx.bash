@@ -146,10 +146,12 @@ provide_keys() {
   } | sort -u)
 }
 
-# Another program may have the port: then another one.
+# Another program may have the port: then another one. (An nginx that fails leaves its sockets behind, which the next
+# could not bind.)
 start_nginx() {
   local try
   for try in {1..20}; do
+    rm -f "$folder"/sockets/* "$folder"/state/run/*.sock
     port=$((20000 + (RANDOM * 32768 + RANDOM) % 40000))
     sed "s/127[.]0[.]0[.]1:@PORT@/127.0.0.1:$port/" "$folder/nginx.conf" >"$folder/state/nginx.conf"
     if (
