@@ -27,10 +27,14 @@ join_cluster() {
   { read -r OUTAGE_BEGIN && read -r OUTAGE_END; } < <("${CLUSTER}_outage") || true # not every cluster has them
 }
 
-# (The namespace of the run before may still be leaving.)
+# The namespace of the run before may still be leaving.
+let_leave() { # NAMESPACE
+  [[ -z $(kubectl get namespace "$1" --ignore-not-found -o 'jsonpath={.metadata.deletionTimestamp}') ]] ||
+    kubectl wait --for delete "namespace/$1" --timeout 300s
+}
+
 deploy_backends() {
-  [[ -z $(kubectl get namespace e2e --ignore-not-found -o 'jsonpath={.metadata.deletionTimestamp}') ]] ||
-    kubectl wait --for delete namespace/e2e --timeout 300s
+  let_leave e2e
   kubectl create namespace e2e --dry-run=client -o yaml | kubectl apply -f -
   bring_image backend .
   bring_image grpc google.golang.org/grpc/interop/server

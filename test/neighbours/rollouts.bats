@@ -1,6 +1,7 @@
 # Argo Rollouts brings a new version to an application under load: at each step the pods' own counts say that the canary
 # got its share, and the clients that nothing was lost.
 load helpers
+hash=rollouts-pod-template-hash
 
 setup_file() {
   bring_neighbour argo-rollouts rollouts-controller
@@ -46,7 +47,7 @@ go_on() {
 
 # The pauses are the steps 1, 3 and 5.
 roll() { # VERSION
-  local step weight hash=rollouts-pod-template-hash stable
+  local step weight stable
   stable=$(status stableRS)
   new_version "$1"
   while read -r step weight; do
@@ -63,15 +64,24 @@ roll() { # VERSION
   assert_equal "$(status currentPodHash)" "$(status stableRS)"
 }
 
-abort() {
+has_requests() { # LABEL
+  counts_of "$1" | jq -e 'add > 0'
+}
+
+# Given up when it has requests, and watched until its pods have gone.
+give_up() {
+  local canary
   new_version three
   wait_for 120 waits_at 1
+  canary=$hash=$(status currentPodHash)
+  wait_for 20 has_requests "$canary"
   kubectl -n e2e patch rollout rolled --subresource status --type merge -p '{"status": {"abort": true}}'
   wait_for 60 is Degraded
+  kubectl -n e2e wait --for delete --timeout 120s pod -l "$canary"
   new_version two
   wait_for 60 is Healthy
 }
 
 @test "one that is given up loses nothing either" {
-  lose_nothing '-rate 100 -post' "$ADDRESS" rolled.example /ids abort
+  lose_nothing '-rate 100 -post' "$ADDRESS" rolled.example /ids give_up
 }

@@ -2,6 +2,8 @@
 source "${BASH_SOURCE[0]%/*}/../e2e/setup_suite.bash" # its functions, of which two are replaced
 
 deploy_backends() {
+  let_leave e2e
+  let_leave neighbours
   kubectl create namespace e2e --dry-run=client -o yaml | kubectl apply -f -
   bring_image backend .
   kubectl -n e2e apply -f "$root/test/e2e/backend.yaml"

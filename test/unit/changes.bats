@@ -17,10 +17,32 @@ is_kept() { # NUMBER
   [[ -e $STATE_DIR/changes/$1/settings.json ]]
 }
 
-@test "each configuration that became live has a number, which the log has, too, with its time, the steps' milliseconds and why" {
+# These have one run of the loop: to start it takes longer than all else.
+@test "each configuration that became live has a number, which the log has, too, with its time, the steps' milliseconds and why; passes without a change keep nothing; /metrics has a histogram of each step's durations, and the problems by their reason; and after a restart, the numbers go on" {
   run_loop rules
+  polls=$(metric polls_total)
+  wait_for 15 polled_since $((polls + 3))
+  assert_equal "$STATE_DIR/changes/1" "$(echo "$STATE_DIR"/changes/[0-9]*)"
+  assert_equal "$(stat -c %i "$STATE_DIR/live/nginx.conf")" "$(stat -c %i "$STATE_DIR/changes/1/nginx.conf")" # another name, and no copy
+  assert_histograms
   cluster_is rules '.ingresses.items[0].spec.rules[0].host = "new.example"'
   wait_for 15 is_kept 2
+  assert_two_changes
+  stop_controller
+  start_controller PROXY_READ_TIMEOUT=77
+  wait_for 15 is_kept 3
+  run "$bin/changes" 3
+  assert_contains "${lines[0]}" 'settings or templates changed'
+  assert_contains "$output" '+  proxy_read_timeout 77s;'
+  assert_contains "$("$bin/changes" 3 --bundle | head -n 1)" '"PROXY_READ_TIMEOUT":"77"'
+  stop_controller
+  start_controller PROXY_READ_TIMEOUT=77
+  polls=$(metric polls_total)
+  wait_for 15 polled_since $((polls + 2))
+  [[ ! -e $STATE_DIR/changes/4 ]]
+}
+
+assert_two_changes() {
   run "$bin/changes"
   assert_equal 0 "$status"
   assert_equal 2 "${#lines[@]}"
@@ -35,28 +57,17 @@ is_kept() { # NUMBER
   cmp <("$bin/changes" --replay <<<"$output" 2>&1 | tail -n +2) <(tail -n +2 <("$bin/render" <"$STATE_DIR/changes/1/model.json"))
 }
 
-@test "passes without a change keep nothing, and cost no number" {
-  run_loop rules
-  polls=$(metric polls_total)
-  wait_for 15 polled_since $((polls + 3))
-  assert_equal "$STATE_DIR/changes/1" "$(echo "$STATE_DIR"/changes/[0-9]*)"
-  assert_equal "$(stat -c %i "$STATE_DIR/live/nginx.conf")" "$(stat -c %i "$STATE_DIR/changes/1/nginx.conf")" # another name, and no copy
-}
-
-@test "after a restart of the container, the numbers go on; and another setting is a change with a number" {
-  run_loop rules
-  stop_controller
-  start_controller
-  polls=$(metric polls_total)
-  wait_for 15 polled_since $((polls + 2))
-  [[ ! -e $STATE_DIR/changes/2 ]]
-  stop_controller
-  start_controller PROXY_READ_TIMEOUT=77
-  wait_for 15 is_kept 2
-  run "$bin/changes" 2
-  assert_contains "${lines[0]}" 'settings or templates changed'
-  assert_contains "$output" '+  proxy_read_timeout 77s;'
-  assert_contains "$("$bin/changes" 2 --bundle | head -n 1)" '"PROXY_READ_TIMEOUT":"77"'
+assert_histograms() {
+  metrics=$(admin_page /metrics)
+  for step in fetch route render apply test reload; do
+    mapfile -t counts < <(sed -nE "s/^bash_ingress_step_duration_seconds_bucket[{]step=\"$step\",le=\"[0-9.+Inf]+\"[}] //p" <<<"$metrics")
+    assert_equal 12 "${#counts[@]}"
+    assert_equal "$(printf '%s\n' "${counts[@]}" | sort -n)" "$(printf '%s\n' "${counts[@]}")"
+    ((counts[11] >= 1))
+    assert_contains "$metrics" "bash_ingress_step_duration_seconds_count{step=\"$step\"} ${counts[11]}"
+    grep -Eq "^bash_ingress_step_duration_seconds_sum[{]step=\"$step\"[}] [0-9]+[.][0-9]{6}" <<<"$metrics"
+  done
+  assert_contains "$metrics" $'\nbash_ingress_problems_by_reason{reason="PathTaken"} '"$(jq '[.problems[] | select(.reason == "PathTaken")] | length' "$STATE_DIR/live/model.json")"
 }
 
 # Makes the folder of a change, as the loop does, of the snapshot on standard input.
@@ -73,9 +84,9 @@ keep() { # NUMBER
 
 @test "only the last changes are kept, in number and in bytes, and always the last one" {
   copy_programs
-  edit "$bin/lib/loop/changes/record.bash" 's/most_changes=30/most_changes=3/'
-  for number in 8 9 10 11; do snapshot nothing | keep "$number"; done
-  assert_equal '9 10 11' "$("$bin/changes" | awk '{ print $1 }' | paste -sd ' ')"
+  edit "$bin/lib/loop/changes/record.bash" 's/most_changes=30/most_changes=2/'
+  for number in 9 10 11; do snapshot nothing | keep "$number"; done
+  assert_equal '10 11' "$("$bin/changes" | awk '{ print $1 }' | paste -sd ' ')"
   edit "$bin/lib/loop/changes/record.bash" 's/most_bytes=[^ ]* [*] 1024 [*] 1024))/most_bytes=1000/'
   snapshot nothing | keep 12
   assert_equal 12 "$("$bin/changes" | awk '{ print $1 }')"
@@ -93,21 +104,6 @@ keep() { # NUMBER
   assert_equal 0 "$status"
   run "$bin/changes" --replay <<<'{}'
   assert_contains "$output" 'standard input is no bundle'
-}
-
-@test "/metrics has a histogram of each step's durations, and the problems by their reason" {
-  run_loop rules
-  wait_for 15 polled_since 3
-  metrics=$(admin_page /metrics)
-  for step in fetch route render apply test reload; do
-    mapfile -t counts < <(sed -nE "s/^bash_ingress_step_duration_seconds_bucket[{]step=\"$step\",le=\"[0-9.+Inf]+\"[}] //p" <<<"$metrics")
-    assert_equal 12 "${#counts[@]}"
-    assert_equal "$(printf '%s\n' "${counts[@]}" | sort -n)" "$(printf '%s\n' "${counts[@]}")"
-    ((counts[11] >= 1))
-    assert_contains "$metrics" "bash_ingress_step_duration_seconds_count{step=\"$step\"} ${counts[11]}"
-    grep -Eq "^bash_ingress_step_duration_seconds_sum[{]step=\"$step\"[}] [0-9]+[.][0-9]{6}" <<<"$metrics"
-  done
-  assert_contains "$metrics" $'\nbash_ingress_problems_by_reason{reason="PathTaken"} '"$(jq '[.problems[] | select(.reason == "PathTaken")] | length' "$STATE_DIR/live/model.json")"
 }
 
 # --- bundles
@@ -150,6 +146,8 @@ keep() { # NUMBER
   unset TEMPLATES_DIR HSTS PROXY_SET_HEADERS HTTP_PORT HTTPS_PORT ADMIN_PORT
   STATE_DIR=$dir/elsewhere features_in_use='' "$bin/changes" --replay <"$dir/bundle" >"$dir/replayed"
   cmp "$dir/nginx.conf" "$dir/replayed"
+  assert_contains "$(head -n 1 "$dir/bundle")" 'The files of TEMPLATES_DIR are in it, whole.'
+  assert_contains "$(STATE_DIR=$STATE_DIR "$bin/changes" 1 --bundle --redact | head -n 1)" 'The files of TEMPLATES_DIR are in it as they are.'
   refute_contains "$(<"$dir/replayed")" 'fruit.example"; proxy_pass'
   assert_contains "$(<"$dir/replayed")" 'server_tokens build'
   jq -c 'if .change then .change.hash = "0" else . end' "$dir/bundle" >"$dir/other"
@@ -163,6 +161,7 @@ keep() { # NUMBER
   "$bin/changes" 1 --bundle >"$dir/bundle"
   assert_contains "$(head -n 1 "$dir/bundle" | jq -r .bundle)" 'It has the values of annotations and of headers, so read it before you show it. It has no private keys and no passwords.'
   assert_equal '{"bundle":' "$(head -c 10 "$dir/bundle")"
+  refute_contains "$(head -n 1 "$dir/bundle")" 'files of TEMPLATES_DIR'
   assert_contains "$("$bin/changes" 1 --bundle --redact | head -n 1 | jq -r .bundle)" 'Other words stand in the place of the values'
 }
 
@@ -173,9 +172,11 @@ combinations() { # FIRST COUNT
 }
 
 @test "whatever annotations meet, a bundle renders the same bytes; redacted, it differs in values only, and has none of them" {
-  local number=${FIRST_COMBINATION:-1} count=${COMBINATIONS:-6} redacted=0
+  local number=${FIRST_COMBINATION:-1} count=${COMBINATIONS:-4} redacted=0
   features_in_use=''
   while IFS= read -r lists; do
+    mapfile -t settings < <(jq -r '{CONFIGMAP: "", DEFAULT_BACKEND: ""} + .settings | to_entries[] | "\(.key)=\(.value)"' <<<"$lists")
+    export "${settings[@]}"
     "$fixtures/snapshot" <<<"$lists" >"$dir/snapshot"
     "$bin/route" <"$dir/snapshot" | "$bin/render" >"$dir/nginx.conf"
     bundle_of "$dir/snapshot" >"$dir/bundle"
@@ -189,13 +190,24 @@ combinations() { # FIRST COUNT
     number=$((number + 1))
   done < <(combinations "$number" "$count")
   assert_equal "$((${FIRST_COMBINATION:-1} + count))" "$number"
-  ((redacted > 0 || count < 6))
+  ((redacted > 0 || count < 4))
 }
 
 # Prints the bundle of a snapshot, without a loop.
 bundle_of() { # SNAPSHOT
   jq -n -c -f "$bin/lib/loop/changes/bundle.jq" --arg number 1 --arg time 0 --arg hash "$(head -n 1 "$dir/nginx.conf" | cut -d ' ' -f 3)" --arg cause x --slurpfile quarantine /dev/null \
-    --argjson settings "[{\"version\": \"1\", \"settings\": {\"HTTP_PORT\": \"$HTTP_PORT\", \"STATE_DIR\": \"$STATE_DIR\", \"PROXY_SET_HEADERS\": \"\"}}]" "$1"
+    --argjson settings "[{\"version\": \"1\", \"settings\": {\"HTTP_PORT\": \"$HTTP_PORT\", \"STATE_DIR\": \"$STATE_DIR\", \"PROXY_SET_HEADERS\": \"\", \"CONFIGMAP\": \"$CONFIGMAP\"}}]" "$1"
+}
+
+@test "the page shows what is passed on, TCP and UDP as what is served, and of the ConfigMap of CONFIGMAP the names of its keys" {
+  jq -n '{servers: [{host: "a.example", locations: [{of: "Ingress demo/a", path: "/", pathType: "Prefix", status: 421, message: "x", passed: {service: "demo/vault", port: 443, upstream: "vault"}}]}],
+    upstreams: [{name: "vault", endpoints: ["10.0.0.1:8443"]}], streams: [{protocol: "UDP", port: 53, service: "demo/dns", servicePort: 53, endpoints: ["10.0.0.2:53"]}],
+    problems: [{of: null, reason: "ConfigMapValueRefused", message: "ConfigMap ing/keys: block-cidrs is \"S3CRET\"; allowed: x. Its last good value holds: \"S3CRET\""}, {of: null, reason: "ConfigMapValueRefused", message: "ConfigMap ing/keys: keep-alive is \"S3CRET\". Its default holds"}]}' >"$dir/model.json"
+  jq -c -L "$bin/lib" -f "$bin/lib/loop/changes/page.jq" --arg change $'number 1\ntime 1\nhash x\ncause x' --arg took '' --arg nginx '' \
+    --arg objects $'1a2\n> {"configmap":"ing/keys","keys":["block-cidrs"],"good":{"block-cidrs":"S3CRET"},"settings":{},"problems":[]}\n> {"streams":"TCP","configMap":"ing/tcp","entries":[{"port":9000,"service":"demo/redis","servicePort":6379}]}' "$dir/model.json" | tail -n 1 >"$dir/page.json"
+  assert_json '[.hosts[] | .host, (.paths[] | .type, .service, .port, .status, .pods[])]' '["a.example","TLS passed on","demo/vault",443,null,"10.0.0.1:8443","UDP port 53","","demo/dns",53,null,"10.0.0.2:53"]' <"$dir/page.json"
+  assert_json .objects '["+ ConfigMap ing/keys: key block-cidrs","+ ConfigMap ing/tcp: TCP port 9000 → demo/redis:6379"]' <"$dir/page.json"
+  refute_contains "$(<"$dir/page.json")" S3CRET
 }
 
 @test "no value that may be a secret is left in a redacted bundle: of headers, URLs' queries, texts, networks, and sentences about wrong values" {
@@ -203,7 +215,9 @@ bundle_of() { # SNAPSHOT
     "nginx.ingress.kubernetes.io/whitelist-source-range": "192.0.2.77/32", "nginx.ingress.kubernetes.io/canary-by-header-value": "S3CRET",
     "nginx.ingress.kubernetes.io/x-forwarded-prefix": "/S3CRET", "nginx.ingress.kubernetes.io/custom-headers": "headers"}
     | .ingresses.items[1].metadata.annotations = {"nginx.ingress.kubernetes.io/limit-rps": "S3CRET; allowed: S3CRET"}'
-  export PROXY_SET_HEADERS='X-Key: S3CRET' DEFAULT_ANNOTATIONS='auth-realm: S3CRET'
+  export PROXY_SET_HEADERS='X-Key: S3CRET' DEFAULT_ANNOTATIONS='auth-realm: S3CRET' CONFIGMAP=ing/keys
+  secret+=' | .configmap.items = [{metadata: {namespace: "ing", name: "keys"}, data: {"block-user-agents": "~*S3CRET", "block-referers": "S3CRET", "block-cidrs": "192.0.2.77",
+    "global-auth-url": "http://apple.demo.svc/?token=S3CRET", "auth-realm": "S3CRET", "keep-alive": "S3CRET", "denylist-source-range": "192.0.2.77, S3CRET", "skip-access-log-urls": "/S3CRET", "log-format-upstream": "S3CRET"}}]'
   snapshot rules "$secret | .certificates = [{secret: \"demo/configmaps/headers\", use: \"answer-headers\", headers: {\"X-A\": \"S3CRET\"}}]" >"$dir/snapshot"
   keep 1 <"$dir/snapshot"
   assert_contains "$("$bin/changes" 1 --bundle)" S3CRET

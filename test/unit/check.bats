@@ -124,6 +124,16 @@ Taken for granted, with ready pods: Service shop/app'
   assert_json '[.ingresses[0].verdict, (.ingresses[0].findings[0].message | test("ALLOWED_RESPONSE_HEADERS"))]' '["closed",true]' <"$dir/verdicts"
 }
 
+@test "the keys of the ConfigMap of CONFIGMAP are defaults, if the files have it; TCP_SERVICES and DEFAULT_BACKEND disturb nothing" {
+  export CONFIGMAP=ing/keys TCP_SERVICES=ing/tcp DEFAULT_BACKEND=ing/errors:http
+  ingress app bash Prefix:/ >"$dir/objects.json"
+  check "$dir/objects.json"
+  assert_json '[.ingresses[0].verdict] + [.assumed[] | select(startswith("ConfigMap") or startswith("Service"))]' '["kept","ConfigMap ing/keys, of which no key counts","Service default/app","Service ing/errors"]' <"$dir/verdicts"
+  echo '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "keys", "namespace": "ing"}, "data": {"global-auth-url": "https://login.elsewhere.example/"}}' >>"$dir/objects.json"
+  check "$dir/objects.json"
+  assert_json '[.ingresses[0].verdict, ([.ingresses[0].findings[].reason] | unique)]' '["closed",["ProtectionNotAvailable"]]' <"$dir/verdicts"
+}
+
 @test "of two Ingresses that want the same, the first in the files has it" {
   { ingress a/shop bash Prefix:/ && ingress b/shop bash Prefix:/cart; } >"$dir/ingresses.json"
   check "$dir/ingresses.json"

@@ -100,6 +100,13 @@ configuration_with() { # DATA
   assert_equal '1 0' "$(paste -sd' ' "$dir/streams")"
 }
 
+@test "what closes all closes regular expressions, too" {
+  snapshot rules '.ingresses.items |= [.[] | .metadata.annotations["nginx.ingress.kubernetes.io/use-regex"] = "true"]' >"$dir/snapshot"
+  { head -n 1 "$dir/snapshot" && CONFIGMAP=ing/keys summary_of '{"stream-snippet": "deny all;"}' && tail -n +2 "$dir/snapshot"; } | "$bin/route" >"$dir/model.json"
+  assert_json '[.servers[].locations[] | select(.of) | "\(.pathType) \(.reason)"] | unique' '["Default ProtectionNotAvailable","Exact ProtectionNotAvailable","RegularExpression ProtectionNotAvailable"]' <"$dir/model.json"
+  "$bin/render" <"$dir/model.json" >"$dir/nginx.conf"
+}
+
 @test "a list that has another object than that ConfigMap is none" {
   run summarise_items <<<'{"metadata": {"name": "other", "namespace": "ing"}, "data": {}}'
   ((status > 0))

@@ -4,6 +4,7 @@ load helpers
 setup() {
   common_setup
   export KUBECONFIG=/dev/null # there is no cluster
+  export TCP_SERVICES=ing/tcp UDP_SERVICES=ing/udp
 }
 teardown() { common_teardown; }
 
@@ -27,7 +28,7 @@ $addresses
     ssl_certificate $STATE_DIR/keys/default.pem; ssl_certificate_key $STATE_DIR/keys/default.pem;
     large_client_header_buffers 16 16k;
     if (\$code = 401) { return 401; }
-    location / { return 200; }
+    location / { add_header X-Pod \$server_addr:\$server_port; return 200; }
   }
 }
 CONF
@@ -47,23 +48,33 @@ curl_config() {
       "url = \("\($scheme)://\($host | sub("[.]?(:[0-9]+)?$"; ""))\($target)" | quoted)",
       "connect-to = \(if $scheme == "http" then "::127.0.0.1:\($http)" else "::127.0.0.1:\($https)" end | quoted)",
       "header = \("Host: \($host)" | quoted)", "header = \("X-Request-ID: \(.number).\($login).\($time)" | quoted)", "header = \("X-Login: \($login)" | quoted)",
-      "header = \("X-Forwarded-For: \(.from)" | quoted)",
+      "header = \("X-Forwarded-For: \(.from)" | quoted)", "header = \("X-Client: \(.from)" | quoted)",
+      (select($scheme == "https") | "interface = \(.from)"),
       (.headers[] | "header = \(quoted)"),
       "request = \(.method | quoted)", (select(.method == "POST") | "data = \"\""),
       "insecure", "http1.1", "path-as-is", "globoff", "silent", "output = \"/dev/null\"", "max-time = 20",
-      "write-out = \"\(.number).\($login).\($time)\\t%{http_code}\\t%header{location}\\n\""'
+      "write-out = \"\(.number).\($login).\($time)\\t%{http_code}\\t%header{location}\\t%header{x-pod}\\n\""'
 }
 
-# The snapshot of tables/explain.yaml, which all tests of this file share.
+# The snapshot of tables/explain.yaml, which all tests of this file share; and the same with an operator's ConfigMap.
 shop() {
   local file=$BATS_FILE_TMPDIR/shop
-  if [[ ! -e $file ]]; then
-    (source "$bin/settings" && source "$bin/lib/check/manifests/manifests.bash" &&
-      read_manifests "$dir/manifests" "$BATS_TEST_DIRNAME/tables/explain.yaml" &&
-      empty_snapshot | with_manifests "$dir/manifests") >"$file"
-  fi
+  [[ -e $file ]] || CONFIGMAP='' snapshot_of_tables explain.yaml >"$file"
   echo "$file"
 }
+
+operated_shop() {
+  local file=$BATS_FILE_TMPDIR/operated_shop
+  [[ -e $file ]] || CONFIGMAP=ing/keys snapshot_of_tables explain.yaml explain-configmap.yaml >"$file"
+  echo "$file"
+}
+
+snapshot_of_tables() ( # FILE...
+  source "$bin/settings"
+  source "$bin/lib/check/manifests/manifests.bash"
+  read_manifests "$dir/manifests" "${@/#/$BATS_TEST_DIRNAME/tables/}"
+  empty_snapshot | with_manifests "$dir/manifests"
+)
 
 # Asks, and sets output and status.
 explain() { # ARGUMENT...
@@ -77,23 +88,33 @@ assert_explained() { # STATUS TEXT -- ARGUMENT...
   assert_contains "$output" "$2"
 }
 
-# What the tests of this file ask, a line each: URL, and perhaps a header and the client's address. One run answers all.
-questions() {
-  sed -n "s/^ *asked '\\([^']*\\)'.*/\\1/p" "$BATS_TEST_FILENAME"
+# What the tests of this file ask, a line each: URL, and perhaps a header and the client's address. One run answers all
+# questions about a snapshot.
+questions() { # FUNCTION
+  sed -n "s/^ *$1 '\\([^']*\\)'.*/\\1/p" "$BATS_TEST_FILENAME"
 }
 
 # Sets output and status to what explain says of one of them.
 asked() { # 'URL|HEADER|ADDRESS' STATUS TEXT...
-  local all=$BATS_FILE_TMPDIR/explained text
+  answered asked "$(shop)" "$@"
+}
+
+# The same where the operator has a ConfigMap.
+with_keys() { # 'URL|HEADER|ADDRESS' STATUS TEXT...
+  answered with_keys "$(operated_shop)" "$@"
+}
+
+answered() { # FUNCTION SNAPSHOT 'URL|HEADER|ADDRESS' STATUS TEXT...
+  local all=$BATS_FILE_TMPDIR/explained-$1 text
   if [[ ! -e $all ]]; then
-    questions | jq -R -c 'split("|") | {url: .[0], method: "GET", headers: [.[1] // "" | select(. != "")], from: (.[2] // "192.0.2.1"), line: join("|")}' >"$dir/questions"
-    "$bin/explain" --snapshot "$(shop)" --questions "$dir/questions" --json >"$all.new" || (($? == 1))
-    paste <(questions) "$all.new" >"$all"
+    questions "$1" | jq -R -c 'split("|") | {url: .[0], method: "GET", headers: [.[1] // "" | select(. != "")], from: (.[2] // "192.0.2.1"), line: join("|")}' >"$dir/questions"
+    "$bin/explain" --snapshot "$2" --questions "$dir/questions" --json >"$all.new" || (($? == 1))
+    paste <(questions "$1") "$all.new" >"$all"
   fi
-  awk -F '\t' -v line="$1" '$1 == line { print $2; exit }' "$all" >"$dir/one"
+  awk -F '\t' -v line="$3" '$1 == line { print $2; exit }' "$all" >"$dir/one"
   output=$(jq -r -L "$bin/lib" -f "$bin/lib/explain/text.jq" "$dir/one")
-  assert_equal "$2" "$(jq .exit "$dir/one")"
-  for text in "${@:3}"; do assert_contains "$output" "$text"; done
+  assert_equal "$4" "$(jq .exit "$dir/one")"
+  for text in "${@:5}"; do assert_contains "$output" "$text"; done
 }
 
 @test "a pod answers: which rule decides, which it beats, who lost the host and the path, and what the pod gets" {
@@ -157,6 +178,42 @@ asked() { # 'URL|HEADER|ADDRESS' STATUS TEXT...
   asked 'http://limited.example/' 0 'if this client asks too often: nginx answers 503'
 }
 
+@test "of a host whose TLS is passed on, the pods are told that get it, by whose annotation, and whom source ranges keep out" {
+  asked 'https://vault.example/x||10.1.1.1' 0 'one of 10.0.0.9:8080' '/x: the pod reads it' 'allowlist-source-range: 10.0.0.0/8: lets it pass' 'ssl-passthrough: nginx reads the name in the handshake, and no more: it goes on to the pod as it comes' 'Service     shop/next, port 80' 'EndpointSlice shop/next-1: 1 ready' 'shop/vault, the rule for host vault.example' 'stage as_annotations_say'
+  refute_contains "$output" certificate
+  refute_contains "$output" 'pod gets'
+  asked 'https://vault.example/' 1 'nginx answers 421' 'allowlist-source-range: 10.0.0.0/8: answers 421'
+  asked 'http://vault.example/x' 1 'sends the client to https://vault.example/x'
+}
+
+@test "of a port of TCP or UDP, its entry, Service and pods are told, or why nobody listens there" {
+  asked 'tcp://:9000' 0 'a pod of Service shop/cart, port 80, answers: one of 10.0.0.1:8080, 10.0.0.2:8080' '9000 is a key of ConfigMap ing/tcp' 'the client speaks the PROXY protocol' 'EndpointSlice shop/cart-1: 2 ready' 'ConfigMap ing/tcp, key 9000'
+  asked 'tcp://any.example:9001' 1 'nobody: ConfigMap ing/tcp: TCP port 9001 is not listened on: Service shop/gone does not exist' 'it has no EndpointSlice'
+  asked 'tcp://:9002' 1 'no entry of ConfigMap ing/tcp is for TCP port 9002' 'there is TCP port 9000, of Service shop/cart, port 80'
+  asked 'udp://:9000' 1 'no entry of ConfigMap ing/udp is for UDP port 9000'
+}
+
+@test "what a key of the ConfigMap of CONFIGMAP decides is told with the names of both" {
+  with_keys 'http://shop.example/carts/x||192.0.2.77' 1 'nginx answers 403: This is not allowed.' 'shop.example is named by a rule' 'nginx answers before it looks for a rule' 'blocked: clients in 192.0.2.77/32; User-Agents "~*badbot" (keys block-cidrs, block-user-agents of ConfigMap ing/keys): answers 403'
+  with_keys 'http://shop.example/carts/x|User-Agent: BadBot/1' 1 'nginx answers 403: This is not allowed.'
+  with_keys 'http://shop.example/carts/x||10.1.1.1' 0 'client address: said by proxies in 10.0.0.0/8 (keys use-forwarded-headers, proxy-real-ip-cidr of ConfigMap ing/keys): it is 10.1.1.1' 'redirect: none to HTTPS for paths that begin with /carts (key no-tls-redirect-locations of ConfigMap ing/keys)' 'login: none for paths that begin with /cart (key no-auth-locations of ConfigMap ing/keys): lets it pass' 'log: no line is written (key access-log-path of ConfigMap ing/keys)' 'X-Forwarded-For: 10.1.1.1' '/carts/x: Prefix /carts of shop/shop decides'
+  with_keys 'http://shop.example/idle' 1 'nginx answers 301' 'HTTP clients are sent to HTTPS with 301 (keys force-ssl-redirect, http-redirect-code of ConfigMap ing/keys): answers 301'
+  with_keys 'https://x.shop.example/a' 0 'if the login service says 2xx: a pod of Service shop/cart' 'login: auth-url: http://login.shop.svc/ (key global-auth-url of ConfigMap ing/keys)' '/a: Prefix / of shop/shop decides'
+}
+
+@test "a ConfigMap among the files counts, for the Ingresses of the cluster, too; and without one, that of the snapshot does" {
+  export CONFIGMAP=ing/keys
+  mkdir -p "$STATE_DIR"/{live,scratch/loop/lists/last}
+  CONFIGMAP='' snapshot_of_tables explain.yaml >"$STATE_DIR/live/snapshot"
+  "$bin/route" <"$STATE_DIR/live/snapshot" >"$STATE_DIR/live/model.json"
+  jq -c '{metadata} + . | select(.kind == "Ingress")' "$dir/manifests/objects" | paste -s -d , | sed 's/$/]}/' >"$STATE_DIR/scratch/loop/lists/last/ingresses"
+  run "$bin/explain" --changes -f "$BATS_TEST_DIRNAME/tables/explain-configmap.yaml"
+  assert_equal 0 "$status"
+  assert_contains "$output" 'the annotations differ: auth-url, auth-url-by-default, force-ssl-redirect'
+  run "$bin/explain" --snapshot "$(operated_shop)" -f "$BATS_TEST_DIRNAME/tables/explain.yaml" --from 192.0.2.77 http://shop.example/
+  assert_contains "$output" 'This is not allowed.'
+}
+
 @test "a certificate is named with its Secret and its end" {
   make_pair "$dir/pair" secure.example ecdsa
   jq -n --rawfile crt "$dir/pair.crt" --rawfile key "$dir/pair.key" '{apiVersion: "v1", kind: "Secret", type: "kubernetes.io/tls",
@@ -191,6 +248,8 @@ asked() { # 'URL|HEADER|ADDRESS' STATUS TEXT...
   assert_equal 0 "$status"
   assert_contains "$output" "$(printf 'shop.example     /idle       Prefix             shop/shop       503 NoReadyEndpoints')"
   assert_contains "$output" 'other/thief: HostTaken: host shop.example belongs to namespace shop'
+  assert_contains "$output" 'TLS passed on to Service shop/next, port 80, 1 pod'
+  assert_contains "$output" 'port 9000        -           TCP                TCP_SERVICES    Service shop/cart, port 80, 2 pods, PROXY'
 }
 
 @test "--changes names what would go elsewhere, what would become an error, and which problems come and go" {
@@ -233,8 +292,11 @@ no_nginx_of_explain() {
   start_random_pods
   export ACCESS_LOG=json TRUSTED_PROXIES=127.0.0.1
   while IFS= read -r lists; do
+    mapfile -t settings < <(jq -r '{CONFIGMAP: "", DEFAULT_BACKEND: ""} + .settings | to_entries[] | "\(.key)=\(.value)"' <<<"$lists")
+    export "${settings[@]}"
     "$fixtures/snapshot" <<<"$lists" >"$dir/snapshot"
     : >"$dir/access.log"
+    echo "FIRST_CLUSTER=$number" >"$dir/this.log" # which is shown if this fails
     serve_snapshot <"$dir/snapshot"
     jq -n -c -L "$BATS_TEST_DIRNAME/tables" --argjson cluster "$number" --argjson count "$count" -f "$BATS_TEST_DIRNAME/tables/questions.jq" >"$dir/questions"
     "$bin/explain" --snapshot "$dir/snapshot" --questions "$dir/questions" --json >"$dir/explained" || (($? == 1))
@@ -251,7 +313,17 @@ no_nginx_of_explain() {
   ((unsure * 100 < asked * 15))
 }
 
+# Each request is logged, whatever annotations and the ConfigMap say; and each login is asked for: an answer of the
+# login service that is kept would let the next one in, too.
+change_live() {
+  sed -e 's/access_log off; //; s/proxy_cache auth_answers_256k;/proxy_cache off;/' -e '/^http {/,$ { /lost_cookies/! s/^  access_log .*/  access_log \/dev\/stdout json buffer=4k flush=100ms;/; }' \
+    "$STATE_DIR/live/nginx.conf" >"$dir/logging.conf"
+  mv "$dir/logging.conf" "$STATE_DIR/live/nginx.conf"
+}
+
+# (What a pod says itself may have come over a connection that is passed on.)
 all_logged() {
-  grep -a '^{"time"' "$dir/access.log" >"$dir/logged"
-  (($(wc -l <"$dir/logged") == $(wc -l <"$dir/got")))
+  grep -a '"request_id"' "$dir/access.log" >"$dir/logged"
+  awk -F '\t' '$2 != "000" && $4 == "" { print "\"request_id\":\"" $1 "\"" }' "$dir/got" >"$dir/wanted"
+  (($(grep -a -c -F -f "$dir/wanted" "$dir/logged") == $(wc -l <"$dir/wanted")))
 }

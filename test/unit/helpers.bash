@@ -172,6 +172,7 @@ serve_snapshot() { # [QUARANTINE]
   [[ ! -s $STATE_DIR/run/nginx.pid ]] || { kill -TERM "$(<"$STATE_DIR/run/nginx.pid")" && wait_for 15 test ! -e "$STATE_DIR/run/nginx.pid"; }
   [[ -e $STATE_DIR/live ]] || mkdir -p "$STATE_DIR"/{live,admin,run,scratch/nginx}
   make_live "$@" 2>"$dir/apply.log"
+  if declare -F change_live >/dev/null; then change_live; fi # a test may have one
   use_known_keys
   nginx -e stderr -c "$STATE_DIR/live/nginx.conf" 2>>"$dir/nginx.log" >>"$dir/access.log"
   wait_for 15 is_alive

@@ -60,7 +60,7 @@ def secret($hosts; $is_there):
 | [$lines[] | select(.of)] as $ingresses
 | ($lines | map(select(.service and (.slice | not)) | {(.service): .}) | add // {}) as $services
 | ($lines | map(select(.slice) | {(.service): true}) | add // {}) as $has_slices
-| [ ($lines[0].settings.DEFAULT_BACKEND // "" | select(. != "") | {service: ., port: 80}), ($ingresses[] | services) ] | group_by(.service) | map(select($services[.[0].service] | not) | service) as $assumed
+| [ ($lines[0].settings.DEFAULT_BACKEND // "" | capture("\\A(?<service>[^:]+):(?<port>.+)\\z") | .port |= (tonumber? // .)), ($ingresses[] | services) ] | group_by(.service) | map(select($services[.[0].service] | not) | service) as $assumed
 | ([ $ingresses[] | (.of | namespace) as $of | ([.claims[].host] | unique - [""]) as $own | .tls[]
      | {secret: "\($of)/\(.secretName)", hosts: (.hosts // [] | if . == [] then $own else . end)} ]
    | group_by(.secret) | map({(.[0].secret): (map(.hosts[]) | unique)}) | add // {}) as $hosts

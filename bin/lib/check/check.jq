@@ -84,8 +84,8 @@ $model[0] as $model
       end;
   {
     $class,
-    assumed: [$lines[] | select(.assumed) | if .slice then "pods of Service \(.service)" elif .service then "Service \(.service)"
-      elif .certificate | contains("/configmaps/") then "ConfigMap \(.certificate | sub("/configmaps/"; "/"))" else "Secret \(.certificate)" end] | unique,
+    assumed: [(($ENV.CONFIGMAP // "") | select(. != "" and all($lines[]; .configmap | not)) | "ConfigMap \(.), of which no key counts"), ($lines[] | select(.assumed) | if .slice then "pods of Service \(.service)" elif .service then "Service \(.service)"
+      elif .certificate | contains("/configmaps/") then "ConfigMap \(.certificate | sub("/configmaps/"; "/"))" else "Secret \(.certificate)" end)] | unique,
     ingresses: (
       [ $ingresses[] | "\(.metadata.namespace)/\(.metadata.name)" as $name
         | [findings($name)] as $findings

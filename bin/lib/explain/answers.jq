@@ -4,16 +4,17 @@
 # args:   $questions (questions.jq); $model, $snapshot; $log, $told, $answers: what nginx has noted (nginx.bash);
 #         $guessed: not empty if it has no passwords but those of the questions
 # output: {url, method, from, host, path, before, answers, service, certificate, why, problems, where, exit} of each
-#         question, a line each. In .answers is what can become of it:
+#         question, a line each; of what is not HTTP, what streams.jq says. In .answers is what can become of it:
 #           {when, pod: {upstream, service, port, endpoints}, gets: {method, uri, headers}}
 #           {when, status, message, location}    nginx itself answers
 #         with the condition in .when, which is null if there is none, and .rarely if only many requests show it
 include "explain/before"; # before
+include "explain/streams"; # stream
 
 # input: text of an answer / output: {status, message, location}
 def answer:
-  (index("\r\n\r\n") // length) as $end
-  | {head: .[:$end], body: .[$end + 4:]}
+  (index("\r\n\r\n") // length) as $ends
+  | {head: .[:$ends], body: .[$ends + 4:]}
   | [.head | capture("\r\n(?i:location): *(?<to>[^\r\n]*)").to] as $to
   | { status: (.head | [capture("\\AHTTP/[0-9.]+ (?<status>[0-9]{3})").status][0] // "0" | tonumber),
       message: (.body | rtrimstr("\n") | if startswith("<") then "" else .[:1000] end) }
@@ -49,13 +50,15 @@ def answers($set; $canary):
        | {when: "this client asks too often", status: $status, message: "", rarely: true}) ]
   | unique_by([.when, differs_by]) | sort_by(.when != null and .rarely, (.when as $when | $others | any(.yes == $when)));
 
-# input: "SERVER.LOCATION" / output: {server, location} of the model; {} if nginx has answered before it chose
+# input: what nginx has logged / output: {server, location} of the model, as far as it has chosen before it answered
+#
+# (Where TLS is passed on, "SERVER.LOCATION" has the Service before it: reduced.jq.)
 def place:
-  if test("\\A[0-9]+[.][0-9]+\\z") then
-    split(".") | map(tonumber) as [$server, $location]
-    | $model[0].servers[$server] | {server: ., location: .locations[$location]}
-  else {}
-  end;
+  [.at | capture("(\\A|:)(?<server>[0-9]+)[.](?<location>[0-9]+)\\z") | map_values(tonumber)] as [$at]
+  | if $at then $model[0].servers[$at.server] | {server: ., location: .locations[$at.location]}
+    elif .server != "" and .at == "" then {server: $model[0].servers[.server | tonumber]}
+    else {}
+    end;
 
 # input: a path / output: {path: true} of it, and those above it
 def above: [., (. as $path | indices("/")[] | $path[:.] | select(. != "")), "/"] | map({(.): true}) | add;
@@ -70,8 +73,7 @@ def host($server; $problems):
   | ([$snapshot[] | select(.of and any(.claims[]; .host == $host)) | {of, created}] | sort_by(.created)) as $ingresses
   | { asked: ., server: $host,
       match: (if $host == null then null elif $host == "" then "none" elif $host | startswith("*") then "wildcard" else "exact" end),
-      owner: (select($host // "" != "") | [$ingresses[].of] - [$lost[].of] | .[0] // null
-        | if . then split(" ")[1] | split("/")[0] else null end) // null,
+      owner: first(($ingresses[].of | select($host // "" != "" and (IN($lost[].of) | not)) | split(" ")[1] | split("/")[0]), null),
       $ingresses,
       lost: ($lost | map({of, reason, message})) };
 
@@ -97,33 +99,32 @@ def stage:
   }[. // ""] // "won";
 
 # input: a question / output: the explanation; $said: {id: {id, line, text}}
-def explanation($number; $said; $told_pods):
+def explanation($number; $said; $told_pods; $configured):
   . as $question
   | (reduce .ways[] as $way ({}; .[$way] = ($said["\($way)-\($number)"] | outcome($told_pods)))) as $ways
   | $said["plain-\($number)"].line as $line
-  | ($line.at | place) as {$server, $location}
+  | ($line | place) as {$server, $location}
   | ($location.options | if . then $model[0].options[. - 1] else {} end) as $set
   | ($ways | answers($set; $location.canary.of)) as $answers
+  | ($location.passed // ($location | select(.service)) // null) as $backend
   | { url, method, from,
       host: (.host | host($server; $model[0].problems)),
       path: ($line.path | path($question.target; $server; $location; $model[0].problems)),
-      before: ($location // {} | before($set; $answers)),
+      before: ($location // {} | before($set; $answers; $configured; $question.from)),
       $answers,
-      service: (if $location.service then
-          $location | .service as $service
-          | {name: $service, port, slices: [$snapshot[] | select(.slice and .service == $service) | {slice, ready, ending}]}
-        else null
-        end),
-      certificate: (if .scheme == "https" then
+      service: (if $backend then $backend | {name: .service, port, slices: (.service as $name | $snapshot | slices_of($name))} else null end),
+      certificate: (if .scheme == "https" and ($location.passed and $ways.plain.pod | not) then
           [$snapshot[] | select(.certificate and .file == $line.certificate) | {secret: .certificate, names, notAfter}][0] // {secret: null}
         else null
         end),
       why: ($location | if .reason and ($ways.plain.pod | not) then {reason, message} else null end),
       problems: [$model[0].problems[] | select($location.of and .of == $location.of and .message != $location.message) | {reason, message}],
-      where: ($location | if .of then {ingress: .of, host: $server.host, path, pathType, stage: (.reason | stage)} else null end),
+      where: ($location | if .of then {ingress: .of, host: $server.host, path, pathType, stage: (if .passed then "as_annotations_say" else .reason | stage end)} else null end),
       exit: (if $ways.plain.pod then 0 else 1 end) };
 
-([$questions | to_entries[] | .key as $number | .value.ways[] | "\(.)-\($number)"]) as $ids
+first(($snapshot[] | select(.configmap)), null) as $configured
+| ([$questions | to_entries[] | .key as $number | .value.ways[] | "\(.)-\($number)"]) as $ids
 | ([$ids, $log, ($answers | split("\u001e"))] | transpose | map(select(.[0]) | {(.[0]): {id: .[0], line: .[1], text: .[2]}}) | add // {}) as $said
 | ([$told[] | select(.question == "") | {(.id): .}] | add // {}) as $told_pods
-| $questions | to_entries[] | .key as $number | .value | explanation($number; $said; $told_pods)
+| $questions | to_entries[] | .key as $number | .value
+| if .scheme | IN("tcp", "udp") then stream($model[0]; $snapshot) else explanation($number; $said; $told_pods; $configured) end

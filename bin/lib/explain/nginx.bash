@@ -14,6 +14,10 @@ guessed='' port=''
 # Writes to FOLDER/log a line for each request, in the order of FOLDER/asks, and to FOLDER/answers what the client got,
 # with a record separator behind each. FOLDER/told has a line for each request that a pod or login service got.
 ask_nginx() {
+  : >"$folder/log"
+  : >"$folder/told"
+  : >"$folder/answers"
+  [[ -s $folder/asks ]] || return 0 # it is about what is not HTTP
   write_configuration
   start_nginx
   send_requests
@@ -51,29 +55,43 @@ mark_locations() {
 }
 
 # The changes. A canary's share of requests is that of the way "share" (questions.jq).
+#
+# Where TLS is passed on, no header says the client's address: so for each one there is a socket with it in its name.
 change_configuration() {
-  local sockets names
-  export sockets names
+  local sockets names clients
+  export sockets names clients
   if ((EUID == 0)); then echo 'user root;'; fi # it may read what this program has written
   sockets=$(jq -r '.upstreams[] | "    listen \(.endpoints[0])\(if .name | test("[.](https|grpcs)([.]|$)") then " ssl" else "" end);"' "$folder/reduced.json")
   names=$(header_names)
+  clients=$(jq -r --arg folder "$folder" '"    listen unix:\($folder)/sockets/from-\(.from);"' "$folder/questions" | sort -u)
   awk -v http="$HTTP_PORT" -v https="$HTTPS_PORT" -v admin="$ADMIN_PORT" -v folder="$folder" '
     /^ *listen \[::\]:/ { next }
     $1 == "listen" && $2 ~ "^" http ";?$" { sub($2, "127.0.0.1:@PORT@" ($2 ~ /;/ ? ";" : "")) }
+    $0 == "    listen " https ";" { $0 = ENVIRON["clients"] } # of what passes TLS on
+    /^  geo [$]passed_/ { sub("geo", "geo $explained_from") }
+    { sub(/^    pass [$]passed_to;/, "    proxy_pass $passed_to;") }
     $1 == "listen" && $2 ~ "^" https ";?$" { sub($2, "unix:" folder "/sockets/https" ($2 ~ /;/ ? ";" : "")) }
     $1 == "listen" && $2 ~ "^" admin ";?$" { sub($2, "unix:" folder "/sockets/admin" ($2 ~ /;/ ? ";" : "")) }
     /proxy_pass http:\/\/127[.]0[.]0[.]1:/ { sub("127[.]0[.]0[.]1:" admin, "unix:" folder "/sockets/admin:") }
     { sub(/proxy_cache auth_answers_256k;/, "proxy_cache off;") }
     /^  access_log / { $0 = "" }
+    { gsub(/access_log off; /, "") } # of a location, which may have several lines
     /^  split_clients [$]request_id [$]in_[0-9]+_of_10000 [{]$/ {
       print "  map $http_x_request_id " $3 " { ~^share- 1; }"
       inside = 1
     }
     inside { if ($0 == "  }") inside = 0; next }
     { print }
+    $0 == "stream {" {
+      print "  map $server_addr $explained_from { volatile; ~/from-(?<explained_address>[0-9A-Fa-f.:]+)$ $explained_address; }"
+      print "  log_format explained escape=json " q("{\"at\":\"$passed_service\",\"server\":\"\",\"path\":\"\",\"status\":\"$status\",\"upstream\":\"$upstream_addr\",\"certificate\":\"\"}") ";"
+    }
+    $0 == "    set $entrance \"TLS passed on\"; set $service \"\";" || $0 == "    set $entrance \"TLS passed on\";" {
+      print "    access_log " folder "/log explained;"
+    }
     $0 == "  # --- routes" {
       print "  set_real_ip_from 127.0.0.1; set_real_ip_from unix:; real_ip_header X-Explain-From;"
-      print "  log_format explained escape=json " q("{\"at\":\"$explained\",\"path\":\"$explained_path\",\"status\":\"$status\",\"upstream\":\"$upstream_addr\",\"ingress\":\"$ingress\",\"certificate\":\"$certificate_1\"}") ";"
+      print "  log_format explained escape=json " q("{\"at\":\"$explained\",\"server\":\"$explained_server\",\"path\":\"$explained_path\",\"status\":\"$status\",\"upstream\":\"$upstream_addr\",\"ingress\":\"$ingress\",\"certificate\":\"$certificate_1\"}") ";"
       print "  log_format told escape=json " q("{\"id\":\"$http_x_request_id\",\"socket\":\"$server_addr\",\"method\":\"$request_method\",\"uri\":\"$request_uri\",\"question\":\"$http_x_original_method\",\"headers\":{" ENVIRON["names"] "}}") ";"
       print "  map \"$http_x_original_method|$http_x_request_id\" $login_says { ~^.+[|]denied- 401; default 200; }"
       print "  server {"
@@ -128,10 +146,12 @@ provide_keys() {
   } | sort -u)
 }
 
-# Another program may have the port: then another one.
+# Another program may have the port: then another one. (An nginx that fails leaves its sockets behind, which the next
+# could not bind.)
 start_nginx() {
   local try
   for try in {1..20}; do
+    rm -f "$folder"/sockets/* "$folder"/state/run/*.sock
     port=$((20000 + (RANDOM * 32768 + RANDOM) % 40000))
     sed "s/127[.]0[.]0[.]1:@PORT@/127.0.0.1:$port/" "$folder/nginx.conf" >"$folder/state/nginx.conf"
     if (
@@ -155,13 +175,14 @@ stop_nginx() {
 
 # One after the other, so that the lines of the log are in that order. (HTTPS needs a program that speaks TLS.)
 send_requests() {
-  local scheme host text said number=0
-  : >"$folder/answers"
-  while read -r scheme host text; do
+  local scheme host from text said socket number=0
+  while read -r scheme host from text; do
     if [[ $scheme == https ]]; then
+      socket=$folder/sockets/from-$from
+      [[ -e $socket ]] || socket=$folder/sockets/https # all TLS ends here
       # shellcheck disable=SC2059 # the text is made for it
-      printf "${text//%/%%}" | timeout 20 openssl s_client -quiet -ign_eof -unix "$folder/sockets/https" -servername "$host" 2>/dev/null | tr -d '\0' >>"$folder/answers" || true # the log says what came
-      wait_for_log "$((number + 1))" 3 || printf '{"at":"","path":"","status":"000","upstream":"","certificate":""}\n' >>"$folder/log"
+      printf "${text//%/%%}" | timeout 20 openssl s_client -quiet -ign_eof -unix "$socket" -servername "$host" 2>/dev/null | tr -d '\0' >>"$folder/answers" || true # the log says what came
+      wait_for_log "$((number + 1))" 3 || printf '{"at":"","server":"","path":"","status":"000","upstream":"","certificate":""}\n' >>"$folder/log"
     else
       ask_by_http "$text"
       printf '%s' "$said" >>"$folder/answers"

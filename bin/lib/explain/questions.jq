@@ -2,8 +2,8 @@
 #
 # input:  {url, method, headers: ["Name: value"], from} of each question, a line each (jq -n -r)
 # output: "question JSON" for each, with {scheme, host, port, target} of its URL; then, for each way in which chance and
-#         other services can decide, "ask SCHEME HOST TEXT": TEXT is a request as `printf %b` takes it.
-#         "wrong SENTENCE" instead, if it is no question
+#         other services can decide, "ask SCHEME HOST FROM TEXT": TEXT is a request as `printf %b` takes it.
+#         "wrong SENTENCE" instead, if it is no question. Of a port of TCP or UDP nginx is asked nothing
 #
 # A request has its number and way in X-Request-ID, which pods and login services are told (headers.conf.template):
 #   plain    no canary has it for its share, and every login service lets it in
@@ -20,10 +20,12 @@ def is_login: test("\\A(?i:authorization: *basic )");
 # input: a question / output: the same with the parts of its URL; or {wrong: sentence}
 def parts:
   .url as $url
+  | [ $url | capture("\\A(?<scheme>tcp|udp)://[^/:?#\\s]*:(?<port>[0-9]{1,5})/?\\z") ] as [$stream]
   | [ $url
       | capture("\\A((?<scheme>https?)://)?(?<host>\\[[0-9A-Fa-f:.]+\\]|[^][/:?#@\\s]+)(:(?<port>[0-9]{1,5}))?(?<path>/[^?#]*)?(?<query>[?][^#]*)?(#.*)?\\z") ]
     as [$parts]
-  | if $parts == null then {wrong: "\($url) is no URL: write http://HOST/PATH or https://HOST/PATH"}
+  | if $stream then . + {scheme: $stream.scheme, host: "", port: ($stream.port | tonumber), ways: []}
+    elif $parts == null then {wrong: "\($url) is no URL: write http://HOST/PATH, https://HOST/PATH, tcp://:PORT or udp://:PORT"}
     elif $url | test("[\\x00-\\x20\\x7f]") then {wrong: "the URL has a space or a control character: write a space as %20"}
     elif .method | test("\\A[A-Z][A-Z_-]*\\z") | not then {wrong: "\(.method) is no method"}
     elif any(.headers[]; test("\\A[!#$%&'*+.^_`|~0-9A-Za-z-]+: *[^\\r\\n\\x00]*\\z") | not) then
@@ -54,5 +56,5 @@ def request($id):
     ($questions | to_entries[] | .key as $number | .value
      | .ways[] as $way
      | (if $way == "stranger" then .headers |= map(if is_login then "Authorization: Basic Og==" else . end) else . end)
-     | "ask \(.scheme) \(.host) \(request("\($way)-\($number)") | escaped)")
+     | "ask \(.scheme) \(.host) \(.from) \(request("\($way)-\($number)") | escaped)")
   end

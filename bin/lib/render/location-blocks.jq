@@ -32,7 +32,7 @@ def by_protocol:
 # Why a path is closed is for its owner, in the Ingress's Events and the log: an annotation may hold what not everybody
 # should read, such as a password.
 def for_clients:
-  if .of == null and .upstream then .directives = "set $ingress \"(DEFAULT_BACKEND)\"; "
+  if .of == null and .upstream then .directives += "set $ingress \"(DEFAULT_BACKEND)\"; "
   elif .reason == "ProtectionNotAvailable" then
     (if .status == 500 then "500 Internal Server Error" else "503 Service Temporarily Unavailable" end) as $status
     | .message = "\($status): \(.message | split(": ")[0]) (its Events say why)"

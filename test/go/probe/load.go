@@ -42,6 +42,10 @@ type failure struct {
 // A client that has sent a request waits this long for the answer.
 const patience = 30 * time.Second
 
+// A connection that has been idle for 5 s is closed by a reload, and that may meet a request on its way (the template's
+// keepalive_min_timeout). A client can only keep away from it.
+const idle = 4 * time.Second
+
 func (l *load) sendOnSchedule(ctx context.Context, rate int) {
 	fmt.Println("started")
 	client := l.newClient(100)
@@ -88,6 +92,7 @@ func (l *load) newClient(connections int) *http.Client {
 		Timeout: patience,
 		Transport: &http.Transport{
 			MaxIdleConnsPerHost: connections,
+			IdleConnTimeout:     idle,
 			DisableCompression:  true,
 			DisableKeepAlives:   l.new,
 			TLSClientConfig:     &tls.Config{ServerName: l.host, InsecureSkipVerify: true},

@@ -1,7 +1,7 @@
 # What explain has said of requests, and what has become of them.
 #
-# args:   $explained: a line for each (explain --json); $got: "NUMBER.LOGIN.TIME<tab>STATUS<tab>LOCATION", a line for each answer, and
-#         $log: the line of JSON that nginx has logged for it
+# args:   $explained: a line for each (explain --json); $got: "NUMBER.LOGIN.TIME<tab>STATUS<tab>LOCATION<tab>POD", a line for
+#         each answer, with the pod's address if it says it; and $log: the line of JSON that nginx has logged for it
 # output: for each that differs, "different: ..."; last "several N": how many have more than one answer
 
 # input: [] / output: whether an answer that explain names is the one that came
@@ -10,9 +10,9 @@ def is($real):
   else $real.address == null and .status == $real.status and (.location // "") == $real.location
   end;
 
-($got | split("\n") | map(select(. != "") | split("\t") | {id: .[0], number: (.[0] | split(".")[0] | tonumber), status: (.[1] | tonumber), location: .[2]})) as $got
+($got | split("\n") | map(select(. != "") | split("\t") | {id: .[0], number: (.[0] | split(".")[0] | tonumber), status: (.[1] | tonumber), location: .[2], pod: .[3]})) as $got
 | ($log | map({(.request_id): ([.upstream_addr | scan("[^ ,]+:[0-9]+")] | last)}) | add) as $addresses
-| ($got | map(.address = $addresses[.id])) as $real
+| ($got | map(.address = if .pod != "" then .pod else $addresses[.id] end)) as $real
 | ($real | group_by(.number) | map({("\(.[0].number)"): .}) | add) as $by_number
 | ($explained | to_entries[] | .key as $number | .value as $it
    | $by_number["\($number)"][] | . as $real

@@ -20,4 +20,6 @@ def more:
   {"backend-protocol": "GRPC"},
   {"default-backend": "banana", "custom-http-errors": "401,404,503"},
   {"x-forwarded-prefix": "/x"},
+  {"ssl-passthrough": "true"},
+  {"ssl-passthrough": "true", "whitelist-source-range": "127.0.0.0/8"},
   {"use-regex": "true", "rewrite-target": "/$1"};

@@ -14,7 +14,8 @@ def target: pick($cluster * 1000 + .; 3;
 def method: pick($cluster * 1000 + .; 4; ["GET", "GET", "GET", "GET", "POST", "DELETE", "OPTIONS"]);
 def headers: pick($cluster * 1000 + .; 5;
   [[], [], [], ["X-Canary: a1b"], ["X-Canary: always"], ["X-Canary: never"], ["Cookie: a=b; canary=always"], ["Cookie: canary=never"],
-   ["Authorization: Basic am9lOmdvb2Q="], ["Authorization: Basic am9lOmJhZA=="], ["Origin: https://a.example", "Access-Control-Request-Method: PUT"]]);
-def from: pick($cluster * 1000 + .; 6; ["10.0.0.9", "10.0.0.9", "192.0.2.7"]);
+   ["User-Agent: BadBot/1"], ["Referer: http://evil.example/"], ["Authorization: Basic am9lOmdvb2Q="], ["Authorization: Basic am9lOmJhZA=="], ["Origin: https://a.example", "Access-Control-Request-Method: PUT"]]);
+# (Where TLS is passed on, no header says who the client is: so for HTTPS it has an address of this machine.)
+def from: if scheme == "https" then "127.0.0.9" else pick($cluster * 1000 + .; 6; ["10.0.0.9", "10.0.0.9", "192.0.2.7"]) end;
 
 range($count) | {url: "\(scheme)://\(host)\(target)", method: method, headers: headers, from: from}

@@ -9,6 +9,7 @@
 #          settings: {NAME: value}, annotations: {name: value}: what takes the place of settings and DEFAULT_ANNOTATIONS
 #          directives: {name: text}: what takes the place of a line of nginx.conf.template and its fragments
 #          parts: {name: what the feature `configmap` gives}
+#          keys: the names of those that count
 #          names, headers: what the keys add-headers and proxy-set-headers name, and what is in it
 #          good: {key: value} of those that protect, for the next time
 #          closed: why nothing must be served, or null; problems: [{reason, message}]}

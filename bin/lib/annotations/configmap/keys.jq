@@ -211,6 +211,7 @@ def summary($name; $good; $problems; $obstacles; $named; $headers):
         | . + $parts.directives),
       parts: ($parts.parts + if $said.headers["add-headers"] then {added: $said.headers["add-headers"]} else {} end),
       names: $said.names, headers: $said.headers,
+      keys: [$counting[].key],
       good: ([$all[] | select(.row.protects and (.row.missing | not) and .means != {}) | {(.key): .value}] | add // {}),
       closed: (if $obstacles == [] then null
                else "closed, because a protection is not available here: ConfigMap \($name): \($obstacles[:5] | join("; "))"

@@ -10,7 +10,7 @@ include "quoting";
 def closed_for_all($why):
   if .problem or .pathType == "Refused" or (.upstream or .status or .moves | not) then .
   else
-    {of, host, path, pathType, created, protections, share, only_challenges, redirect,
+    {of, host, path, pathType, weighed, created, protections, share, only_challenges, redirect,
      status: 503, reason: "ProtectionNotAvailable", message: $why}
     | with_entries(select(.value != null or .key == "of"))
   end;

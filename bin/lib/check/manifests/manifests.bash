@@ -4,6 +4,7 @@
 #
 #   read_manifests FOLDER FILE...               a FILE is YAML or JSON, a folder of such, or "-" for standard input
 #   with_manifests FOLDER <SNAPSHOT >SNAPSHOT   the snapshot with these objects in the place of those of their name
+#   add_ingresses_of_cluster FOLDER <INGRESSES  before: the cluster's, a line each, which a ConfigMap in FILE changes
 #   empty_snapshot | with_manifests FOLDER      these objects alone, with the settings in effect
 #
 # Then FOLDER/objects has a line for each object, as objects.jq says, and FOLDER/new/others those that decide nothing
@@ -45,8 +46,10 @@ with_manifests() { # FOLDER <SNAPSHOT
   folder=$1
   cat >"$folder/snapshot"
   find_classes >"$folder/classes"
+  [[ -z $CONFIGMAP ]] || summarise_operators_configmap >"$folder/last/configmap.summary"
   define_arguments
   for name in "${in_order[@]}"; do
+    if [[ $name == tcp || $name == udp ]]; then find_streams "$name" || continue; fi
     within_cidrs summarise_objects "$name" >"$folder/last/$name.summary"
   done
   summarise_named
@@ -56,6 +59,59 @@ with_manifests() { # FOLDER <SNAPSHOT
 
 summarise_objects() { # NAME
   run_jq -n -R -c -f "${programs[$1]}" "${arguments[@]}" "$folder/new/$1"
+}
+
+# --- the ConfigMaps that settings name: they count if the files have them, else as the snapshot has them
+
+# Prints the ConfigMap of this name, if the files have it.
+print_configmap() { # NAMESPACE/NAME
+  grep -F "{\"metadata\":{\"name\":\"${1#*/}\",\"namespace\":\"${1%/*}\"," "$folder/objects" | grep -F '"kind":"ConfigMap"'
+}
+
+# Fails if the files do not have that of TCP_SERVICES, or UDP_SERVICES.
+find_streams() { # tcp|udp
+  local setting=${1^^}_SERVICES
+  print_configmap "${!setting}" >"$folder/new/$1"
+}
+
+# Prints the summary of that of CONFIGMAP; nothing if nobody has it.
+summarise_operators_configmap() {
+  local before summary
+  before=$(grep -m 1 '^{"configmap":' "$folder/snapshot" || true) # it is the first time
+  if print_configmap "$CONFIGMAP" >"$folder/new/configmap"; then
+    summary=$(summarise_its_keys)
+    summarise_its_keys # once more, with the ConfigMaps that it names
+  else
+    printf '%s' "${before:+$before$'\n'}"
+  fi
+}
+
+summarise_its_keys() {
+  run_jq -n -R -c -f "$bin/lib/annotations/configmap/configmap.jq" --arg name "$CONFIGMAP" --arg before "$before" \
+    --rawfile add_headers <(named_headers add-headers) --rawfile proxy_set_headers <(named_headers proxy-set-headers) \
+    "$folder/new/configmap"
+}
+
+# Prints "read" and the ConfigMap that a key names; if the files do not have it, with what the snapshot says of it.
+named_headers() { # KEY
+  local name=''
+  [[ -n ${summary-} ]] || return 0
+  find_name_of "$1" "$summary"
+  [[ -n $name ]] || return 0
+  { print_configmap "$name" || jq -c --arg key "$1" --arg name "$name" 'select(.names[$key] == $name and .headers[$key])
+    | {metadata: ($name | split("/") | {namespace: .[0], name: .[1]}), data: .headers[$key]}' <<<"$before"; } >"$folder/new/$1"
+  [[ ! -s $folder/new/$1 ]] || { echo read && cat "$folder/new/$1"; }
+}
+
+# Where the files have that of CONFIGMAP, the Ingresses of the cluster count as if the files had them, too: its keys are
+# defaults of their annotations.
+add_ingresses_of_cluster() { # FOLDER <INGRESSES
+  local folder=$1
+  [[ -n $CONFIGMAP ]] && print_configmap "$CONFIGMAP" >/dev/null || return 0
+  jq -c --slurpfile given "$folder/new/ingresses" '(.metadata | [.namespace, .name]) as $name
+    | select(any($given[].metadata; [.namespace, .name] == $name) | not) | {metadata, kind: "Ingress"} + .' >"$folder/live"
+  cat "$folder/live" >>"$folder/new/ingresses"
+  cat "$folder/live" >>"$folder/objects"
 }
 
 # The IngressClasses of the cluster, if the loop of this folder has noted them, and those of the files. (Which Ingresses

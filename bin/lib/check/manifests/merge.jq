@@ -9,6 +9,8 @@ include "fetch/items"; # key
 def about:
   if .slice then ["EndpointSlice", .slice]
   elif .service then ["Service", .service]
+  elif .streams then ["ConfigMap", .configMap]
+  elif .configmap then ["ConfigMap", .configmap]
   elif .of then ["Ingress", (.of | ltrimstr("Ingress "))]
   elif .terminating then ["Namespace", .terminating]
   elif .certificate then [(if .certificate | contains("/configmaps/") then "ConfigMap" else "Secret" end), (.certificate | sub("/configmaps/"; "/"))]
@@ -25,6 +27,7 @@ def with_age($created): if .of and (.created | startswith("not created yet")) th
 | ($objects | map({(about_object | join(" ")): true}) | add // {}) as $is_replaced
 | ($snapshot | map(select(.of) | {(.of): .created}) | add // {}) as $created
 | def replaced: [about] | .[0] // [] | $is_replaced[join(" ")];
-  ($snapshot[] | select(.whole | not) | select(replaced | not)),
-  (inputs | select(. != {}) | select(.certificate == null or replaced) | with_age($created)),
-  {whole: true}
+  [inputs | select(. != {}) | select((.certificate == null and .configmap == null) or replaced) | with_age($created)] as $new
+  | [$snapshot[1:][] | select(.whole | not) | select(replaced | not)] + $new
+  | $snapshot[0], (.[] | select(.configmap)), (.[] | select(.configmap | not)), # which route expects second
+    {whole: true}

@@ -9,7 +9,7 @@
 
 $settings[0] as {$version, settings: $environment, $templates}
 | input as $first
-| {bundle: "This is one change of bash-ingress: settings, and summaries of Ingresses, Services, EndpointSlices and certificates. It has the values of annotations and of headers, so read it before you show it. It has no private keys and no passwords.",
+| {bundle: "This is one change of bash-ingress: settings, and summaries of Ingresses, Services, EndpointSlices and certificates. It has the values of annotations and of headers, so read it before you show it. It has no private keys and no passwords.\(if $templates then " The files of TEMPLATES_DIR are in it, whole." else "" end)",
    change: {number: ($number | tonumber), time: ($time | tonumber | todate), $hash, $version, $cause},
    environment: ($environment | del(.TEMPLATES_DIR)), quarantine: ($quarantine[0] // {}), $templates} + $first
 | del(.quarantine | select(. == {})) | del(.templates | nulls),

@@ -7,13 +7,20 @@
 # output: {number, time, hash, cause, steps: [[name, milliseconds]]}, for the list of changes;
 #         and the same with
 #           hosts: [{host, paths: [{path, type, of, service, port, pods: [address], status, reason, message}]}],
+#                  last what is not HTTP, as hosts such as "TCP port 9000"
 #           problems: [{of, reason, message}] of what is in no path,
 #           objects, nginx: [line of a diff]
 include "loop/changes/sentences";
 
 # input: a line of the snapshot / output: what it says, in lines
 def told:
-  if .of then
+  if .configmap then # only names: its values may be secret
+    .configmap as $map
+    | (.keys[]? | "ConfigMap \($map): key \(.)"), (.problems[]? | "ConfigMap \($map): \(.reason)")
+  elif .streams then
+    "ConfigMap \(.configMap): \(.streams) port" as $port
+    | .entries[] | "\($port) \(.port) → \(.service):\(.servicePort)\(if .decodes or .encodes then ", PROXY" else "" end)"
+  elif .of then
     .of as $of
     | (.claims[]? | select(.service or .status)
        | "\($of): \(.host // "" | if . == "" then "*" else . end)\(.path // "") (\(.pathType)) → \(.service // "an answer of nginx")\(if .port then ":\(.port)" else "" end)"),
@@ -35,7 +42,7 @@ def told_diff:
   | ([$lines[] | select(.sign == "<").line | told] | unique) as $before
   | ([$lines[] | select(.sign == ">").line | told] | unique) as $after
   | ($before - $after | map("- \(.)")) + ($after - $before | map("+ \(.)"))
-  | if . == [] and $lines != [] then [$lines[].line | .of // .service // empty | "~ \(.): other values"] | unique else . end
+  | if . == [] and $lines != [] then [$lines[].line | .of // .service // (.configmap | values | "ConfigMap \(.)") // empty | "~ \(.): other values"] | unique else . end
   | .[:200];
 
 # input: the diff of two nginx.conf / output: [line that may be shown]
@@ -59,10 +66,14 @@ def drawn:
   | [ .servers[]?
       | {host, paths: [ .locations[]
           | select(.of or .status)
+          | if .passed then . + .passed + {pathType: "TLS passed on"} | del(.status, .message) else . end
           | {path, type: .pathType, of, service, port, pods: ($pods[.upstream // ""] // []), status, reason, message}
           | (if .message then .message |= (without_values | without_queries) else . end)
           | del(.[] | nulls) ]}
-      | select(.paths != []) ];
+      | select(.paths != []) ]
+  + [ .streams[]?
+      | {host: "\(.protocol) port \(.port)", paths: [{path: "–", type: (if .decodes or .encodes then "PROXY" else "" end),
+          of: "\(.protocol)_SERVICES", service, port: .servicePort, pods: .endpoints}]} ];
 
 . as $model
 | ($change | words) as {$number, $time, $hash, $cause}

@@ -84,11 +84,30 @@ def other_network($rank):
   | "10.\($a).\($b).\($c)/32";
 def other_network6($rank): "2001:db8::\($rank + 4096 | padded)/128";
 
+# output: a text in quotes, as nginx has it
+def quoted_text: "\"(\\\\.|[^\"\\\\])*\"";
+
+# input: the directives that take the place of the access log's (configmap/log.jq), or null
+# output: [text in quotes] of the format, and of the map of what is not logged, which are the operator's
+def log_texts:
+  . // ""
+  | [ (match("log_format configured escape=[a-z]+ \(quoted_text)").string | match(quoted_text).string),
+      (match("map [$]request_uri [$]logged [{][^\n]*").string | match(quoted_text; "g").string) ];
+
+# input: a text in quotes / output: another
+def other_text($instead): "\"\($instead["w \(.[1:-1])"])\"";
+
+# input: the directives of the access log / output: them redacted
+def redacted_log($instead): reduce log_texts[] as $text (.; split($text) | join($text | other_text($instead)));
+
 # input: [line] / output: {"w WORD": another, "n NETWORK": another}
 def dictionary:
   [ .[]
     | (.options.set? // {} | secrets_of_set),
-      (.headers? // {} | "w \(.[])"),
+      (if .configmap then .parts.blocked_networks[]?, (.settings.TRUSTED_PROXIES // "" | split(",")[]) | "n \(.)" else empty end),
+      (if .configmap then .parts.blocked_agents[]?, .parts.blocked_referers[]?, (.directives.access_log | log_texts[]) | "w \(.[1:-1])" else empty end),
+      (if .configmap then .headers[]?, .parts.added?, (.settings.PROXY_SET_HEADERS // "" | header_lines | map({(.name): .value}) | add) else .headers? end
+       // {} | "w \(.[])"),
       (.environment.PROXY_SET_HEADERS?, .settings.PROXY_SET_HEADERS? | strings | "w \(header_lines[].value)") ]
   | unique
   | to_entries
@@ -99,17 +118,35 @@ def dictionary:
        end)})
   | add // {};
 
+# input: the summary of the operator's ConfigMap (configmap.jq) / output: it redacted
+def redacted_configmap($instead):
+  def networks: map($instead["n \(.)"]);
+  def values: map_values($instead["w \(.)"]);
+  (.good, .annotations) |= map_values("redacted") # route reads them no more
+  | (if .settings.TRUSTED_PROXIES // "" != "" then .settings.TRUSTED_PROXIES |= (split(",") | networks | join(",")) else . end)
+  | (if .settings.PROXY_SET_HEADERS then .settings.PROXY_SET_HEADERS |= as_lines($instead) else . end)
+  | (if .directives.access_log then .directives.access_log |= redacted_log($instead) else . end)
+  | (if .parts.blocked_networks then .parts.blocked_networks |= networks else . end)
+  | (if .parts.blocked_agents then .parts.blocked_agents |= map(other_text($instead)) else . end)
+  | (if .parts.blocked_referers then .parts.blocked_referers |= map(other_text($instead)) else . end)
+  | (if .parts.added then .parts.added |= values else . end)
+  | (if .headers then .headers |= map_values(values) else . end)
+  | (if .closed then .closed |= without_values else . end);
+
 # input: a line / output: it redacted
 def redacted_line($instead; $paths):
-  (if .options.set? then .options.set |= with_entries(.key as $name | .value |= redacted($name; $instead; $paths)) else . end)
-  | (if .headers? then .headers |= map_values($instead["w \(.)"]) else . end)
+  (if .configmap then redacted_configmap($instead)
+   elif .headers? then .headers |= map_values($instead["w \(.)"])
+   else .
+   end)
+  | (if .options.set? then .options.set |= with_entries(.key as $name | .value |= redacted($name; $instead; $paths)) else . end)
   | (if .claims? then .claims |= map(if .message then .message |= without_values else . end) else . end)
   | (if .problems? then .problems |= map(.message |= without_values) else . end)
   | (if .problem?.message? then .problem.message = "redacted" else . end);
 
 # input: the first line / output: it redacted; $lines has for each Ingress its line as it was, and redacted
 def redacted_first($instead; $lines):
-  .bundle = "This is one change of bash-ingress: settings, and summaries of Ingresses, Services, EndpointSlices and certificates. Other words stand in the place of the values of annotations and headers, but for numbers, fixed words, and names of hosts, headers, cookies, Services and Secrets. It has no private keys and no passwords."
+  .bundle = "This is one change of bash-ingress: settings, and summaries of Ingresses, Services, EndpointSlices and certificates. Other words stand in the place of the values of annotations and headers, but for numbers, fixed words, and names of hosts, headers, cookies, Services and Secrets. It has no private keys and no passwords.\(if .templates then " The files of TEMPLATES_DIR are in it as they are." else "" end)"
   | .redacted = true
   | .environment.DEFAULT_ANNOTATIONS = ""
   | (.environment.PROXY_SET_HEADERS, .settings.PROXY_SET_HEADERS) |= as_lines($instead)

@@ -1,7 +1,10 @@
 # What may be shown of sentences and of nginx.conf where values of annotations and headers must not be.
 
 # input: a sentence / output: it without the value that it quotes
-def without_values: gsub(" (?<verb>is|has) \".*; allowed: "; " \(.verb) \"redacted\"; allowed: ");
+def without_values:
+  gsub(" (?<verb>is|has) \".*; allowed: "; " \(.verb) \"redacted\"; allowed: ")
+  | gsub(" is \".*\"[.] "; " is \"redacted\". ")
+  | gsub(" Its last good value holds: \".*"; " Its last good value holds: \"redacted\"");
 
 # input: text / output: it without query strings
 def without_queries: gsub("[?][^ \"]+"; "?\u2026");
