@@ -100,11 +100,14 @@ configuration_with() { # DATA
   assert_equal '1 0' "$(paste -sd' ' "$dir/streams")"
 }
 
-@test "what closes all closes regular expressions, too" {
-  snapshot rules '.ingresses.items |= [.[] | .metadata.annotations["nginx.ingress.kubernetes.io/use-regex"] = "true"]' >"$dir/snapshot"
-  { head -n 1 "$dir/snapshot" && CONFIGMAP=ing/keys summary_of '{"stream-snippet": "deny all;"}' && tail -n +2 "$dir/snapshot"; } | "$bin/route" >"$dir/model.json"
-  assert_json '[.servers[].locations[] | select(.of) | "\(.pathType) \(.reason)"] | unique' '["Default ProtectionNotAvailable","Exact ProtectionNotAvailable","RegularExpression ProtectionNotAvailable"]' <"$dir/model.json"
-  "$bin/render" <"$dir/model.json" >"$dir/nginx.conf"
+@test "what closes all closes regular expressions and lone canaries, too" {
+  local option
+  for option in use-regex canary; do
+    snapshot rules '.ingresses.items |= [.[] | .metadata.annotations["nginx.ingress.kubernetes.io/'"$option"'"] = "true"]' >"$dir/snapshot"
+    { head -n 1 "$dir/snapshot" && CONFIGMAP=ing/keys summary_of '{"stream-snippet": "deny all;"}' && tail -n +2 "$dir/snapshot"; } | "$bin/route" >"$dir/model.json"
+    assert_json '[.servers[].locations[] | select(.of).reason] | unique' '["ProtectionNotAvailable"]' <"$dir/model.json"
+    "$bin/render" <"$dir/model.json" >"$dir/nginx.conf"
+  done
 }
 
 @test "a list that has another object than that ConfigMap is none" {

@@ -96,10 +96,11 @@ def first_wins:
 # group the order stays, so the oldest is first.) What no path of its host matches goes to the default backend of the
 # oldest Ingress that names this host and has one; never to another host's rules. Prefix / matches all.
 def winners:
-  (map(select(.pathType != "Default")) | group_by([-(.path | length), .path, .pathType])[] | first_wins),
-  ( select(any(.[]; .path == "/" and .pathType == "Prefix") | not) | map(select(.pathType == "Default"))
-    | map(select(.upstream or .status)) as $with_backend
-    | if $with_backend == [] then .[0] | {of: null, host, path, pathType} else $with_backend | first_wins end );
+  .[0].host as $host
+  | (map(select(.pathType != "Default")) | group_by([-(.path | length), .path, .pathType])[] | first_wins),
+    ( select(any(.[]; .path == "/" and .pathType == "Prefix") | not)
+      | map(select(.pathType == "Default" and (.upstream or .status)))
+      | if . == [] then {of: null, host: $host, path: "/", pathType: "Default"} else first_wins end );
 
 # output: the state with .hosts: [[winner] of each host], and .winners: all of them
 def won:
