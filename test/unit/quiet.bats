@@ -97,6 +97,18 @@ succeeds_now() {
   (($(metric failed_polls_in_a_row) == 0))
 }
 
+# (In its network of its own, there is no DNS server.)
+@test "a name that does not resolve is asked for again, and passes are quiet meanwhile" {
+  copy_programs
+  edit "$bin/lib/fetch/outside/outside.bash" 's/retry_seconds=10/retry_seconds=3/'
+  cluster_is rules '.services.items[0].spec = {type: "ExternalName", externalName: "far.example"}'
+  export EXTERNAL_NAMES=far.example
+  start_silent
+  read -r asked <"$STATE_DIR/scratch/loop/lists/asked"
+  wait_for 15 eval 'read -r again <"$STATE_DIR/scratch/loop/lists/asked" && ((again > asked))'
+  wait_for 15 is_quiet
+}
+
 @test "a read that takes longer than READ_SECONDS ends the proxy; one that is in time does not" {
   export READ_SECONDS=1
   # shellcheck disable=SC2016 # the dollar signs are for the program

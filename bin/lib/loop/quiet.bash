@@ -28,10 +28,28 @@ nothing_is_new() {
   return 1
 } 2>/dev/null
 
-# What a pass looks at beside the lists: the quarantine, pods that wait, large Ingresses, Secrets.
+# What a pass looks at beside the lists: the quarantine, pods that wait, large Ingresses, ports, names of DNS, Secrets.
 nothing_waits() {
-  local late=$folder/known/ingresses/late edition='' listed='' unread='' valid_until='' names_are_new='' how time
+  local late=$folder/known/ingresses/late
   [[ ! -s $next/quarantine && ! -s $next/added && ! -e $late/items && ! -e $late/over ]] || return
+  no_port_is_new && no_name_is_due && no_secret_waits
+}
+
+no_port_is_new() {
+  local -A wanted=() listening=()
+  local now_there master
+  [[ -z $has_streams ]] || ports_are_same
+}
+
+no_name_is_due() {
+  local names=''
+  [[ -s $folder/last/outside.summary ]] || return 0
+  { read -r _ && read -r names; } <"$folder/outside" || return
+  ! names_are_due
+}
+
+no_secret_waits() {
+  local edition='' listed='' unread='' valid_until='' names_are_new='' how time
   [[ -s $folder/wanted-secrets || -n $DEFAULT_TLS_SECRET ]] || return 0
   read -r edition <"$keys/edition" && read -r listed unread valid_until <"$folder/listed" || return
   TZ=UTC printf -v time '%(%F %TZ)T' -1

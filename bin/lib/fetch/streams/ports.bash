@@ -13,15 +13,22 @@ proc=/proc
 # listens there.
 find_unbound_ports() {
   local -A wanted=() listening=()
-  local now_there master=''
+  local now_there master
+  ! ports_are_same || return 0
+  print_unbound >"$folder/last/ports.summary"
+  printf '%s\n' "$now_there" >"$folder/ports"
+}
+
+# Sets wanted, listening, master and now_there.
+ports_are_same() {
+  local known=''
+  master=''
   find_wanted tcp
   find_wanted udp
   find_listening
   nginx_runs || master=''
   now_there="$master ${!wanted[*]} ${!listening[*]} ${listening[*]}"
-  [[ ! -e $folder/last/ports.summary || ! -e $folder/ports || $now_there != "$(<"$folder/ports")" ]] || return 0
-  print_unbound >"$folder/last/ports.summary"
-  printf '%s\n' "$now_there" >"$folder/ports"
+  { IFS= read -r known <"$folder/ports"; } 2>/dev/null && [[ -e $folder/last/ports.summary && $known == "$now_there" ]]
 }
 
 # Each entry of the summary begins with its port: {"port":9000,
