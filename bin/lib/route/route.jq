@@ -96,10 +96,9 @@ def first_wins:
 # group the order stays, so the oldest is first.) What no path of its host matches goes to the default backend of the
 # oldest Ingress that names this host and has one; never to another host's rules. Prefix / matches all.
 def winners:
-  .[0].host as $host
+  .[0].host as $host | any(.path == "/" and .pathType == "Prefix") as $has_all
   | (map(select(.pathType != "Default")) | group_by([-(.path | length), .path, .pathType])[] | first_wins),
-    ( select(any(.[]; .path == "/" and .pathType == "Prefix") | not)
-      | map(select(.pathType == "Default" and (.upstream or .status)))
+    ( map(select(.pathType == "Default" and (.upstream or .status))) | select($has_all | not)
       | if . == [] then {of: null, host: $host, path: "/", pathType: "Default"} else first_wins end );
 
 # output: the state with .hosts: [[winner] of each host], and .winners: all of them
