@@ -61,11 +61,13 @@ show_logs() {
   [[ -n ${BATS_TEST_COMPLETED-} ]] || tail -n 20 "$dir"/*.log 2>/dev/null || true # there may be none
 }
 
+# (QUIT is for nginx only: where tests run in the background, others ignore it.)
 end_servers() {
   local pid_file
-  for pid_file in "$dir"/*.pid "$STATE_DIR"/run/nginx.pid; do
-    [[ ! -s $pid_file ]] || kill -QUIT "$(<"$pid_file")" 2>/dev/null || true
+  for pid_file in "$dir"/*.pid; do
+    [[ ! -s $pid_file ]] || kill "$(<"$pid_file")" 2>/dev/null || true
   done
+  [[ ! -s $STATE_DIR/run/nginx.pid ]] || kill -QUIT "$(<"$STATE_DIR/run/nginx.pid")" 2>/dev/null || true
 }
 
 # Prints FIXTURE's lists, after the jq filter EDIT if there is one.

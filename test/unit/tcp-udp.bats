@@ -306,7 +306,7 @@ reloaded() { # REFERENCE
 
 # Starts Redis as that pod.
 start_redis() { # ADDRESS
-  redis-server --bind "$1" --port 7777 --save '' --dir "$dir" --daemonize yes --pidfile "$dir/redis-$1.pid" >/dev/null
+  redis-server --bind "$1" --port 7777 --save '' --dir "$dir" --daemonize yes --pidfile "$dir/redis-$1.pid" >/dev/null 3>&-
   wait_for 15 redis-cli -h "$1" -p 7777 ping
 }
 
