@@ -124,6 +124,7 @@ pathless() { # NAME [EDIT]
 }
 
 # bats test_tags=cluster
+# (Ingresses that are created in the same second are in the order of their names.)
 @test "a redirect counts for a host without paths and default backend, and for one with paths only where these are" {
   ingress permanent one.example / red permanent-redirect=https://new.test/ permanent-redirect-code=308 server-alias=alias.one.example
   pathless permanent
@@ -146,8 +147,8 @@ pathless() { # NAME [EDIT]
   ingress backend eleven.example / red 'rewrite-target=https://new.test/$1'
   pathless backend '.defaultBackend = {service: {name: "red", port: {number: 80}}}'
   ingress beside one.example /app blue
-  ingress late one.example / auth
-  pathless late '.defaultBackend = {service: {name: "auth", port: {number: 80}}}'
+  ingress taken one.example / auth
+  pathless taken '.defaultBackend = {service: {name: "auth", port: {number: 80}}}'
   TLS=some ingress https-beside twelve.example / red ssl-redirect=true
   pathless https-beside
   ingress answers twelve.example / auth
@@ -166,7 +167,7 @@ pathless() { # NAME [EDIT]
   problems=$(problems | grep -v 'Secret e2e/some does not exist' | sort)
   assert_equal 5 "$(wc -l <<<"$problems")"
   assert_contains "$problems" 'NoBackend: e2e/login: nothing is served for host thirteen.example: it has no path and no default backend'
-  assert_contains "$problems" 'PathTaken: e2e/late: the default of host one.example is already taken by Ingress e2e/permanent'
+  assert_contains "$problems" 'PathTaken: e2e/taken: the default of host one.example is already taken by Ingress e2e/permanent'
   assert_contains "$problems" 'ProtectionNotAvailable: e2e/wrong: closed, because it is not clear where its requests are to go'
   assert_contains "$problems" 'PathRefused: e2e/refused'
 }

@@ -131,6 +131,7 @@ reload_often() {
   wait_for 90 kubectl -n lessons get pod lesson
   kill -INT -- "-$making"
   wait "$making" || true
+  tail -n 5 "$BATS_TEST_TMPDIR/interrupted"
   wait_for 90 nothing_is_left
 }
 
