@@ -6,8 +6,17 @@
 #         last two of problems
 include "explain/places"; # places, table
 
-# input: model / output: {"host path type": place}
-def by_place: [places[] | {("\(.host) \(.path) \(.pathType)"): .}] | add // {};
+# input: [place] / output: the same, and what these hosts have, which have no rules of their own: those of their wildcard,
+#         or else those without a host
+def with_inherited($hosts):
+  (group_by(.host) | map({(.[0].host): .}) | add // {}) as $by_host
+  | . + [ $hosts[] as $host | $host
+          | ($by_host["*" + sub("\\A[^.]*"; "")] // $by_host["*"] // [])[] | .host = $host ];
+
+# input: model / output: {"host path type": place}, also for those of these hosts that are in the other model only
+def by_place($hosts):
+  ($hosts - [.servers[]?.host]) as $others
+  | [places | with_inherited($others)[] | {("\(.host) \(.path) \(.pathType)"): .}] | add // {};
 
 # input: a place / output: who answers there, as text
 def answer: if . == null then "nobody (404, or a rule for more)" else "\(.answer), of \(.of)" end;
@@ -15,8 +24,9 @@ def answer: if . == null then "nobody (404, or a rule for more)" else "\(.answer
 # input: two lists / output: what only the first has
 def only_in($other): ([$other[] | {(tojson): true}] | add // {}) as $has | map(select($has[tojson] | not));
 
-($before[0] | by_place) as $was
-| ($after[0] | by_place) as $is
+([$before[0], $after[0] | .servers[]?.host | select(. != "")] | unique) as $hosts
+| ($before[0] | by_place($hosts)) as $was
+| ($after[0] | by_place($hosts)) as $is
 | [ $was + $is | keys[] as $place | select($was[$place] != $is[$place])
     | ($was[$place] // $is[$place] | {host, path, pathType}) + {before: $was[$place], after: $is[$place]} ] as $changes
 | ([$before[0], $after[0]] | map(.problems | map({of, reason, message}))) as [$old, $new]
