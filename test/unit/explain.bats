@@ -271,9 +271,8 @@ YAML
   assert_contains "$output" 'gone: shop/late: PathTaken'
   assert_contains "$output" '-    location = "/cart" { set $ingress "shop/shop"; proxy_pass "http://cart.shop.80"; }'
   # a host with rules of its own is its wildcard's no more
-  sed 's/host: shop.example/host: new.shop.example/' "$dir/shop.yaml" >"$dir/new.yaml"
-  sed -i 's/name: shop,/name: new,/' "$dir/new.yaml"
-  explain --changes -f "$dir/new.yaml"
+  edit "$dir/shop.yaml" 's/host: shop.example/host: new.shop.example/; s/name: shop,/name: new,/'
+  explain --changes -f "$dir/shop.yaml"
   assert_contains "$output" "new.shop.example / (Prefix)
   - Service shop/cart, port 80, 2 pods, of shop/shop
   + nobody (404, or a rule for more)"
