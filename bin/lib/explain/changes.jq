@@ -6,8 +6,8 @@
 #         last two of problems
 include "explain/places"; # places, table
 
-# input: [place] / output: the same, and those of these hosts, which have no rules of their own: what their wildcard has,
-#         or else what rules without a host have
+# input: [place] / output: the same, and those of these hosts, which have no rules of their own: what their wildcard
+#         has, or else what rules without a host have
 def with_inherited($hosts):
   (group_by(.host) | map({(.[0].host): .}) | add // {}) as $by_host
   | . + [ $hosts[] as $host | $host
