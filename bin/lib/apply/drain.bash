@@ -180,7 +180,8 @@ remember_replaced() { # WORKER...
     [[ ! -e /proc/$worker ]] || lines+="$worker $since"$'\n'
   done <"$STATE_DIR/run/replaced"
   for worker; do lines+="$worker $now"$'\n'; done
-  printf '%s' "$lines" >"$STATE_DIR/run/replaced" # if this is killed in between, they get some seconds more
+  printf '%s' "$lines" >"$STATE_DIR/run/replaced.new" && # a full disk, or a kill, leaves the list of before
+    mv -T "$STATE_DIR/run/replaced.new" "$STATE_DIR/run/replaced"
 }
 
 # nginx gives its new workers 0.1 s to start before it tells the old ones to take no
