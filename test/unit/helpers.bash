@@ -435,10 +435,15 @@ start_controller() { # [NAME=VALUE...]
   "${by_clock[@]}" env DRAIN_SECONDS=0 POLL_SECONDS=0.3 "$@" "$bin/ingress-controller" >>"$dir/controller.log" 2>&1 3>&- &
   controller=$!
   wait_for 30 ready
+  wait_for 30 has_metrics # written at the end of the first pass, after what makes it ready
 }
 
 ready() {
   [[ $(admin_page /readyz) == *' 200 '* ]]
+}
+
+has_metrics() {
+  metric polls_total >/dev/null
 }
 
 stop_controller() {
