@@ -3,6 +3,7 @@
 # quotes, braces, `;`, `$` and line ends), so only these values are let in.
 #
 # jq's "$" also matches before a line end at the end of the text: \z does not.
+include "quoting"; # as_lines
 
 # input: "namespace/name", also with the kind before it: "Ingress demo/apple"; or null / output: the namespace, or null.
 #         (split takes jq a quarter of what index does.)
@@ -22,8 +23,8 @@ def is_host: type == "string" and length <= 253 and test("\\A\(host_expression)\
 #
 # jq compiles an expression at each test, which takes longer than the test: so first all together, one on each line.
 def only_hosts:
-  if . == [] or all(.[]; type == "string" and length <= 253 and (contains("\n") | not))
-    and (join("\n") | test("\\A(?>\(host_expression)\n)*\(host_expression)\\z")) then .
+  if all(.[]; type == "string" and length <= 253 and (contains("\n") | not))
+    and (as_lines | test("\\A(?>\(host_expression)\n)*\\z")) then .
   else map(select(is_host))
   end;
 

@@ -1,5 +1,6 @@
 # Lists of networks, as ingress-nginx's *-source-range annotations have them.
 include "allow"; # is_whole_ipv6
+include "quoting"; # as_lines
 
 # input: text / output: its parts between commas, without white space around
 #
@@ -69,7 +70,7 @@ def networks:
   | select(split(",") | length <= 1000 and all(.[]; length <= 100)) # whatever is longer names none
   | elements as $entries
   | select(all($entries[]; contains("\n") | not))
-  | select($entries | join("\n") | looks as $looks | test("\\A(?>\($looks)\n)*\($looks)\\z"))
+  | select($entries | as_lines | looks as $looks | test("\\A(?>\($looks)\n)+\\z"))
   | [$entries | unique[] | network]
   | select(length == ($entries | unique | length))
   | unique;

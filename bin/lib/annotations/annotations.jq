@@ -40,6 +40,7 @@
 # a plain $table only in the first file that imports it, so all say $table::table.)
 include "allow";
 include "networks";
+include "quoting"; # as_lines
 import "annotations" as $table;
 
 # output: how the names of annotations begin; both mean the same
@@ -95,7 +96,7 @@ def size:
 #
 # One expression for all, as jq compiles it at each use.
 def right_ones($row):
-  [ "\n\(map(select(length <= 1024 and (contains("\n") | not))) | join("\n"))\n"
+  [ "\n\(map(select(length <= 1024 and (contains("\n") | not))) | as_lines)"
     | match("(?<=\n)(\($row.pattern))(?=\n)"; "g").string ];
 
 # input: text / output: what it is as a value of the row's type; nothing if it is none
