@@ -1,6 +1,5 @@
 # Lists of networks, as ingress-nginx's *-source-range annotations have them.
 include "allow"; # is_whole_ipv6
-include "quoting"; # as_lines
 
 # input: text / output: its parts between commas, without white space around
 #

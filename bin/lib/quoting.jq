@@ -1,10 +1,5 @@
 # How text from the cluster is written into nginx.conf.
 
-# input: [text] / output: text of lines
-#
-# (jq's join copies all that it has for each text: 30,000 lines take it 10 s.)
-def as_lines: map(. + "\n") | add // "";
-
 # input: text / output: the same with "?" for each character that could mean something within a quoted nginx string:
 # `"`, `$`, `\`, and all that is not printable ASCII
 #

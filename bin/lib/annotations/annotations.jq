@@ -40,7 +40,6 @@
 # a plain $table only in the first file that imports it, so all say $table::table.)
 include "allow";
 include "networks";
-include "quoting"; # as_lines
 import "annotations" as $table;
 
 # output: how the names of annotations begin; both mean the same

@@ -1,5 +1,5 @@
 # The rules of an Ingress before they become claims: those within the limits; and paths that differ only by a slash.
-include "quoting"; # as_lines
+include "allow"; # as_lines
 
 # --- how much one Ingress may ask for (limits.jq): it costs everybody time in each pass and at each reload, and memory
 
