@@ -39,6 +39,7 @@ def target:
 "  timeout server 300s",
 "frontend http",
 "  bind :\($port)",
+"  http-after-response set-header Server haproxy",
 # HAProxy compares paths as they came: what could be read as another one is refused
 "  http-request deny deny_status 400 if { path -m reg '//|%|/[.][.]?(/|$)' }",
 "  http-request set-var(txn.host) req.hdr(host),field(1,:),lower",
