@@ -8,31 +8,6 @@ include "allow"; # is_whole_ipv6
 def elements:
   if test("\\s") then gsub("(?<![^,])\\s+|(?<!\\s)\\s+(?![^,])"; "") else . end | split(",");
 
-# input: hexadecimal digits / output: the number
-def from_hex:
-  reduce (ascii_downcase | explode[]) as $digit (0;
-    . * 16 + if $digit < 97 then $digit - 48 else $digit - 87 end);
-
-# input: a number / output: its hexadecimal digits
-def to_hex: if . < 16 then "0123456789abcdef"[.:. + 1] else (. / 16 | floor | to_hex) + (. % 16 | to_hex) end;
-
-# input: an IPv6 address / output: it without an IPv4 address at its end: "64:ff9b::192.0.2.1" => "64:ff9b::c000:201"
-def in_hexadecimal:
-  if contains(".") then
-    split(":")
-    | (.[-1] | split(".") | map(tonumber)) as [$a, $b, $c, $d]
-    | .[:-1] + [256 * $a + $b, 256 * $c + $d | to_hex] | join(":")
-  else .
-  end;
-
-# input: an IPv6 address / output: its eight groups as numbers: "::1" => [0, 0, 0, 0, 0, 0, 0, 1]
-def groups:
-  in_hexadecimal
-  | [split("::")[] | [split(":")[] | from_hex]] as [$left, $right]
-  | if $right == null then $left
-    else $left + [range(8 - ($left + $right | length)) | 0] + $right
-    end;
-
 # input: the parts of an address, each a number of $width bits / output: the same, zero after the first $bits bits
 def masked($bits; $width):
   [ range(length) as $i | .[$i]
@@ -69,7 +44,7 @@ def networks:
   | select(split(",") | length <= 1000 and all(.[]; length <= 100)) # whatever is longer names none
   | elements as $entries
   | select(all($entries[]; contains("\n") | not))
-  | select($entries | join("\n") | looks as $looks | test("\\A(?>\($looks)\n)*\($looks)\\z"))
+  | select($entries | as_lines | looks as $looks | test("\\A(?>\($looks)\n)+\\z"))
   | [$entries | unique[] | network]
   | select(length == ($entries | unique | length))
   | unique;

@@ -344,7 +344,7 @@ demo/missing ServiceNotFound' "$(jq -r '.problems[] | select(.reason | IN("Endpo
   done
 }
 
-@test "an EndpointSlice does not lead to a port of the controller itself, at the address of any replica" {
+@test "an EndpointSlice does not lead to a port of the controller itself, at the address of any replica, however it is spelled" {
   export POD_NAME=controller-1 POD_NAMESPACE=bash-ingress
   ours='def slice($namespace; $name; $port; addresses):
       {metadata: {$namespace, $name, labels: {"kubernetes.io/service-name": $name}}, addressType: "IPv4", ports: [{name: "", port: $port}],
@@ -352,11 +352,14 @@ demo/missing ServiceNotFound' "$(jq -r '.problems[] | select(.reason | IN("Endpo
     def pod($name): .endpoints[0].targetRef = {kind: "Pod", $name};'
   snapshot rules "$ours"'.endpointSlices.items = [
     (slice("bash-ingress"; "ingress"; ($http | tonumber); "10.0.0.1", "10.0.0.2") | pod("controller-1")),
+    (slice("bash-ingress"; "ingress-6"; ($http | tonumber); "fd00::1") | .addressType = "IPv6" | pod("controller-1")),
     (slice("bash-ingress"; "another"; 8080; "10.0.0.3") | pod("another-1")),
     (slice("demo"; "no-controller"; 8080; "10.0.0.9") | pod("controller-1")),
     slice("demo"; "admin"; ($admin | tonumber); "10.0.0.1", "10.0.0.7"),
     slice("demo"; "circle"; ($http | tonumber); "10.0.0.2", "10.0.0.1"),
     slice("demo"; "same-node"; 9000; "10.0.0.1"),
+    slice("demo"; "spelled"; ($http | tonumber); "010.0.0.001", "10.0.0.10"),
+    (slice("demo"; "spelled-6"; ($http | tonumber); "FD00:0::0:1", "::ffff:10.0.0.1", "fd00::7") | .addressType = "IPv6"),
     slice("demo"; "others"; ($http | tonumber); "10.0.0.3", "10.0.0.9")]
     | .services.items = [.endpointSlices.items[].metadata | {metadata: {namespace, name}, spec: {ports: [{port: 80}]}}]
     | .ingresses.items = [.services.items[].metadata | . as $its | {metadata: ., spec: {ingressClassName: "bash", rules: [
@@ -366,9 +369,13 @@ demo/missing ServiceNotFound' "$(jq -r '.problems[] | select(.reason | IN("Endpo
 demo/admin 10.0.0.7:$ADMIN_PORT
 demo/no-controller 10.0.0.9:8080
 demo/others 10.0.0.3:$HTTP_PORT 10.0.0.9:$HTTP_PORT
-demo/same-node 10.0.0.1:9000" "$(jq -r '.upstreams[] | "\(.service) \(.endpoints | join(" "))"' "$dir/model" | sort)"
+demo/same-node 10.0.0.1:9000
+demo/spelled 10.0.0.10:$HTTP_PORT
+demo/spelled-6 [fd00::7]:$HTTP_PORT" "$(jq -r '.upstreams[] | "\(.service) \(.endpoints | join(" "))"' "$dir/model" | sort)"
   assert_equal "EndpointSlice demo/admin: 10.0.0.1 is not served: address and port of a controller
-EndpointSlice demo/circle: 10.0.0.2 and 1 more addresses are not served: address and port of a controller" \
+EndpointSlice demo/circle: 10.0.0.2 and 1 more addresses are not served: address and port of a controller
+EndpointSlice demo/spelled: 010.0.0.001 is not served: address and port of a controller
+EndpointSlice demo/spelled-6: [FD00:0::0:1] and 1 more addresses are not served: address and port of a controller" \
     "$(jq -r '.problems[] | select(.reason == "EndpointRefused").message' "$dir/model")"
   refute_contains "$(jq -n -c -L "$bin/lib" -f "$bin/lib/fetch/cidrs.jq" --arg cidrs 10.0.0.9/32 <"$dir/snapshot")" 'EndpointSlice bash-ingress/ingress'
   # A TCP service at port 9000 is one more of the controller's own ports: it would lead to itself.

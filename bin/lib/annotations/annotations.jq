@@ -95,7 +95,7 @@ def size:
 #
 # One expression for all, as jq compiles it at each use.
 def right_ones($row):
-  [ "\n\(map(select(length <= 1024 and (contains("\n") | not))) | join("\n"))\n"
+  [ "\n\(map(select(length <= 1024 and (contains("\n") | not))) | as_lines)"
     | match("(?<=\n)(\($row.pattern))(?=\n)"; "g").string ];
 
 # input: text / output: what it is as a value of the row's type; nothing if it is none

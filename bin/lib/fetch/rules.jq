@@ -1,4 +1,5 @@
 # The rules of an Ingress before they become claims: those within the limits; and paths that differ only by a slash.
+include "allow"; # as_lines
 
 # --- how much one Ingress may ask for (limits.jq): it costs everybody time in each pass and at each reload, and memory
 
@@ -29,7 +30,7 @@ def within_limits($settings):
       and ([.spec.rules[]?.http.paths // [] | length] | add // 0) <= $limits.ingress_paths then .
     else
       .may_challenge =
-        ([.spec.rules[]?.http.paths[]?.path | strings] | join("\n") | test("acme.{0,16}challenge|%"; "i"))
+        ([.spec.rules[]?.http.paths[]?.path | strings] | as_lines | test("acme.{0,16}challenge|%"; "i"))
       | (.spec.rules // [] | first_rules($limits)) as {$rules, $hosts, $paths, $left_out}
       | (.spec.tls // [] | length) as $entries
       | .spec.rules = $rules

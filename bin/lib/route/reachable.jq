@@ -1,5 +1,6 @@
 # Which addresses of EndpointSlices nginx never calls: the controller's own, or it would ask itself; and who is told.
 # (Those outside of ENDPOINT_CIDRS are not even in the snapshot, see cidrs.jq.)
+include "allow"; # one_spelling
 
 # input:  an EndpointSlice
 # output: {of_controllers: true} if its Service is the controller's: this pod is in it; else {}
@@ -28,15 +29,15 @@ def without(is_refused; $why):
 #
 # It listens on the ports of TCP and UDP services, too: a connection there would lead to the next one, for ever.
 # On a node's own network, others may listen at a controller's address, too: so it is refused only in EndpointSlices
-# with a port where the controller listens. An IPv6 address can be spelled in several ways: what gets past here ends
-# with a 400 (answers.conf.template), or with a 403 on the admin port.
+# with a port where the controller listens. Addresses that can be spelled in several ways are few.
 def reachable:
-  [.slices[][] | select(.of_controllers) | (.ready + .ending)[]?] as $of_controllers
+  [.slices[][] | select(.of_controllers) | (.ready + .ending)[]? | one_spelling] as $of_controllers
   | ([.settings | .HTTP_PORT, .HTTPS_PORT, .ADMIN_PORT | tonumber]
      + [.lines[] | select(.streams).entries[].port]) as $own_ports
   | .slices |= map_values(map(
       if .of_controllers then .ready = [] | .ending = [] | del(.of_controllers)
-      elif .ready and (.ready + .ending | . != . - $of_controllers) and any(.ports[]; IN($own_ports[])) then
-        without(IN($of_controllers[]); "address and port of a controller")
+      elif .ready and any(.ports[]; IN($own_ports[])) and (
+        .ready + .ending | . != . - $of_controllers or (tojson | test("[\"[.]0[0-9]|:"))) then
+        without(one_spelling | IN($of_controllers[]); "address and port of a controller")
       else .
       end));
