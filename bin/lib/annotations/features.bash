@@ -6,9 +6,11 @@
 
 # Lets them load the features that the snapshot uses. (If one were missing, they would fail: what it protects is never
 # open.)
-choose_features() { # <SNAPSHOT
-  local uses
-  uses=$(sort -u <(grep -o '"uses":\["[^]]*')) # grep fails if there are none
+choose_features() { # SNAPSHOT
+  local uses='' text
+  if ! read_short "$1" || [[ $text == *'"uses":["'* ]]; then
+    uses=$(sort -u <(grep -o '"uses":\["[^]]*' "$1")) # grep fails if there are none
+  fi
   [[ ! -e $features_in_use/uses || $uses != "$(<"$features_in_use/uses")" ]] || return 0
   rm -f "$features_in_use/uses" # until all is written
   write_features "$uses"
