@@ -203,39 +203,6 @@ older_than() { # SECONDS
   (($(ps -o etimes= -p "$(<"$STATE_DIR/run/nginx.pid")") > $1))
 }
 
-@test "nginx gives back the memory of the configuration before: reloads beside 600 hosts take hardly more than the first" {
-  mkdir -p "$STATE_DIR"/{live,admin,run,scratch/nginx}
-  use_known_keys
-  serve_many 600
-  bash -c 'source "$1" && exec {error_log}>>"$2" && run_in_place nginx' _ "$bin/ingress-controller" "$dir/nginx.log" 3>&- &
-  wait_for 15 is_alive
-  local master=$! first more workers
-  first=$(kilobytes_of "$master")
-  for ((more = 0; more < 4; more++)); do
-    workers=$(pgrep -P "$master")
-    kill -HUP "$master"
-    for worker in $workers; do wait_for 15 has_ended "$worker"; done
-  done
-  more=$(kilobytes_of "$master")
-  echo "$first kB at first, $more kB after 4 reloads"
-  ((more * 10 < first * 13))
-}
-
-# Makes a live configuration with so many hosts, each with a path of its own: equal ones would share a server.
-serve_many() ( # HOSTS
-  source "$bin/render"
-  source "$bin/lib/apply/nginx.bash"
-  program=render nginx_version=$(<"$BATS_FILE_TMPDIR/nginx-version")
-  jq -n --argjson hosts "$1" '{options: [], features: [], certificates: [], upstreams: [], servers: ["", (range($hosts) | "\(.).example")
-    | {host: ., locations: [{path: "/\(.)", pathType: "Exact", of: null}]}]}' >"$dir/model.json"
-  render <"$dir/model.json" >"$STATE_DIR/live/nginx.conf"
-  leave_out_what_is_not_here "$STATE_DIR/live/nginx.conf"
-)
-
-kilobytes_of() { # PID
-  awk '$1 == "VmRSS:" { print $2 }' "/proc/$1/status"
-}
-
 @test "an nginx that serves something else than the live file is told to load it" {
   start_api rules
   start_controller
