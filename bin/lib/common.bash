@@ -52,13 +52,67 @@ need() { # TOOL...
     die 2 "these programs are missing: ${missing[*]}. Install them (Debian's packages: kubectl or kubernetes-client, jq, nginx, openssl, gettext-base, diffutils) and try again."
 }
 
-# Copies text from standard input to standard output. Short text takes no process; long text goes through `cat`, which
-# takes the place of this shell with "copy exec". (At the end of the input, read fails.)
-copy() { # [exec]
+# --- what takes no process for short files, as those of a small cluster are: there, to start one takes longer
+
+short_bytes=65536
+
+# Copies text from standard input to standard output. Long text goes through `cat`. (At the end of the input, read
+# fails.)
+copy() {
   local text='' is_all=''
-  IFS= read -r -N 16384 text || is_all=yes
+  IFS= read -r -N "$short_bytes" text || is_all=yes
   printf '%s' "$text" || return
-  [[ -n $is_all ]] || ${1-} cat
+  [[ -n $is_all ]] || cat
+}
+
+print_files() { # FILE...
+  local file
+  for file; do copy <"$file"; done
+}
+
+# Sets text to what is in FILE. Fails if it is long; then text is its beginning.
+read_short() { # FILE [BYTES]
+  text=''
+  ! IFS= read -r -N "${2:-$short_bytes}" text <"$1"
+}
+
+# Whether two files have the same bytes. One that is not there differs.
+are_same() { # FILE OTHER_FILE
+  local text one
+  [[ -e $1 && -e $2 ]] || return
+  if read_short "$1"; then
+    one=$text
+    read_short "$2" && [[ $one == "$text" ]]
+  else
+    cmp -s "$1" "$2"
+  fi
+}
+
+# Sets differing to the lines that are in one of two files only, as diff shows them: after "< " or "> ".
+find_differing() { # FILE OTHER_FILE
+  local line text before=() after=()
+  local -A where=()
+  differing=()
+  if ! read_short "$1" || ! read_short "$2"; then
+    mapfile -t differing < <(diff "$1" "$2" | grep '^[<>]')
+    return
+  fi
+  mapfile -t before <"$1"
+  mapfile -t after <"$2"
+  for line in "${after[@]}"; do where[" $line"]=new; done
+  for line in "${before[@]}"; do
+    [[ -n ${where[" $line"]-} ]] || differing+=("< $line")
+    where[" $line"]=old
+  done
+  for line in "${after[@]}"; do
+    [[ ${where[" $line"]} == old ]] || differing+=("> $line")
+  done
+}
+
+# Gives a file another name; of a short one, makes a copy.
+name_too() { # FILE OTHER_NAME
+  local text
+  if read_short "$1"; then printf '%s' "$text" >"$2"; else ln -f "$1" "$2"; fi
 }
 
 # Sets said to what comes from DESCRIPTOR, up to where OPTION of `read` says: -d DELIMITER or -N CHARACTERS. Status: 1
@@ -106,6 +160,17 @@ took() { # NAME BEGAN
 # jq looks first; and a jq that has read its programs may wait already (lib/loop/prepared.bash).
 run_jq() { # JQ_ARGUMENT...
   cmd "$jq_to_run" -L "${features_in_use:-$bin/lib}" -L "$bin/lib" "$@"
+}
+
+# As NAME=$(run_jq JQ_ARGUMENT...). In the loop, jq may wait already: then this takes no process.
+run_jq_into() { # NAME JQ_ARGUMENT...
+  local into=$1 printed
+  if [[ $jq_to_run == prepared_jq ]]; then
+    run_jq "${@:2}"
+  else
+    printed=$(run_jq "${@:2}") || return
+    printf -v "$into" '%s' "$printed"
+  fi
 }
 
 # Ends the loop's pause, if it runs. (1<> opens the pipe without waiting for a reader.)

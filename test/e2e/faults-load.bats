@@ -4,6 +4,7 @@ load helpers
 teardown() {
   common_teardown
   kubectl -n e2e delete --ignore-not-found --wait=false -f "$root/test/e2e/shop.yaml" >/dev/null
+  kubectl -n e2e delete --ignore-not-found secret moving >/dev/null
   stop_moving >/dev/null
 }
 
@@ -27,10 +28,26 @@ under_all_loads() { # COMMAND...
     lose_nothing '-sockets 50' "$(address_with_port)" socket.example /websocket "$@"
 }
 
-@test "reloads lose no request and cut no WebSocket, whether clients are always busy, open a new connection for each request, or pause" {
+# Beside a route, another key pair and another number of pods.
+move_more() {
+  moved=$((moved + 1))
+  put_secret moving "$dir/moving-$((moved % 2))"
+  kubectl -n e2e scale deployment/shop --replicas $((1 + moved % 2)) >/dev/null
+  wait_for 90 always_certificate "moving-$((moved % 2))" moving.example
+}
+
+@test "reloads for routes, certificates and pods lose no request and cut no WebSocket, whether clients are always busy, open a new connection for each request, or pause" {
+  local name moved=0 dir=$BATS_TEST_TMPDIR
   create_ingress socket 'socket.example/*=backend:80'
+  kubectl -n e2e apply -f "$root/test/e2e/shop.yaml" >/dev/null
+  create_ingress shop 'shop.example/*=shop:80'
+  for name in moving-0 moving-1; do make_pair "$dir/$name" moving.example ecdsa; done
+  put_secret moving "$dir/moving-0"
+  create_ingress moving 'moving.example/*=backend:80,tls=moving'
   wait_for 15 always_status 200 socket.example /
-  under_all_loads reload "$(lasting 5 30)"
+  wait_for 60 always_status 200 shop.example /
+  wait_for 15 always_certificate moving-0 moving.example
+  under_all_loads reload "$(lasting 5 100)" move_more
 }
 
 # The pods that stay.

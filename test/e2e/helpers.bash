@@ -213,6 +213,10 @@ ask_tls() { # HOST PATH [CURL_OPTION...]
   curl -s --path-as-is --max-time 10 --connect-to "::$TLS_ADDRESS" "${@:3}" "https://$1$2"
 }
 
+put_secret() { # NAME FILE
+  kubectl -n e2e create secret tls "$1" --cert "$2.crt" --key "$2.key" --dry-run=client -o yaml | kubectl apply -f - >/dev/null
+}
+
 # Whether clients get the certificate with that subject, from both replicas: 16 handshakes.
 always_certificate() { # SUBJECT HOST
   local i urls=()

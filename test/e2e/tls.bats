@@ -11,10 +11,6 @@ teardown() {
 }
 
 # Makes the Secret NAME for the host, or gives it another key pair: FILE.crt and FILE.key.
-put_secret() { # NAME FILE
-  kubectl -n e2e create secret tls "$1" --cert "$2.crt" --key "$2.key" --dry-run=client -o yaml | kubectl apply -f - >/dev/null
-}
-
 create_tls_ingress() { # NAME HOST SECRET
   create_ingress "$1" "$2/*=backend:80,tls=$3"
 }

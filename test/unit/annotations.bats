@@ -136,7 +136,7 @@ ROWS
   snapshot rules >"$dir/plain"
   features_in_use=$dir/in-use
   source "$bin/lib/annotations/features.bash"
-  choose_features <"$dir/plain"
+  choose_features "$dir/plain"
   refute_contains "$(<"$features_in_use/annotations/features.jq")" 'access::'
   "$bin/route" <"$dir/plain" | "$bin/render" >/dev/null
   run "$bin/route" <"$dir/snapshot"
@@ -144,7 +144,7 @@ ROWS
   assert_contains "$output" 'these features are not loaded: access'
   run "$bin/render" <"$dir/model.json"
   assert_equal 1 "$status"
-  choose_features <"$dir/snapshot"
+  choose_features "$dir/snapshot"
   assert_contains "$(<"$features_in_use/annotations/features.jq")" 'access::'
   cmp <("$bin/route" <"$dir/snapshot") <(features_in_use='' "$bin/route" <"$dir/snapshot")
 }
@@ -174,7 +174,7 @@ ROWS
     features_in_use=''
     if ((number % 2 == 0)); then
       features_in_use=$dir/in-use
-      choose_features <"$dir/snapshot"
+      choose_features "$dir/snapshot"
     fi
     "$bin/route" <"$dir/snapshot" >"$dir/model.json"
     "$bin/render" <"$dir/model.json" | "$bin/apply" test || { echo "in cluster $number: FIRST_COMBINATION=$number COMBINATIONS=1" && return 1; }

@@ -298,7 +298,7 @@ assert_verdicts() { # FIRST COUNT
   "$fixtures/snapshot" <"$dir/lists" >"$dir/snapshot"
   rm -f "$dir/model.json"
   features_in_use=$dir/features
-  (source "$bin/lib/annotations/features.bash" && choose_features <"$dir/snapshot")
+  (source "$bin/lib/annotations/features.bash" && choose_features "$dir/snapshot")
   serve_snapshot <"$dir/snapshot"
   jq -r '.asks[]' "$dir/lists" >"$dir/asks"
   awk -F '\t' -v port="$HTTP_PORT" '{ printf "%sheader = \"Host: %s\"\nurl = \"http://127.0.0.1:%s%s\"\noutput = /dev/null\npath-as-is\ngloboff\nmax-time = 20\nwrite-out = \"%%{http_code}\\n\"\n", (NR > 1 ? "next\n" : ""), $2, port, $3 }' "$dir/asks" |

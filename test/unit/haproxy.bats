@@ -47,3 +47,9 @@ ROWS
   wait_for 60 grep -q 'the old one stays' "$dir/haproxy.log"
   assert_equal cherry "$(who_answers fruit.example /cherry)"
 }
+
+@test "beside a ConfigMap, whose settings HAProxy would not have, there is no configuration" {
+  run jq -r -f "$BATS_TEST_DIRNAME/../../manifests/examples/haproxy/haproxy.jq" --arg port 80 <(jq ".configured = {}" "$fixtures/rules/model.json")
+  assert_equal 5 "$status"
+  assert_contains "$output" "a ConfigMap has settings, which are not available here: unset CONFIGMAP"
+}

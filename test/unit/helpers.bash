@@ -39,15 +39,14 @@ load_features() {
     name=${table##*/}
     if [[ $text =~ [^[:alnum:]_]${name%.*}[^[:alnum:]_] ]]; then files+=("$table"); fi
   done
-  # shellcheck source=bin/lib/annotations/features.bash
-  source "$bin/lib/annotations/features.bash"
   { # a key such as global-auth-url is an annotation's default
     grep -ohE '[a-z][a-z0-9-]+' "${files[@]}"
     grep -ohE 'global-auth-[a-z-]+' "${files[@]}" | cut -d- -f2- || true # none
   } | jq -n -R -c --slurpfile table "$bin/lib/annotations/annotations.json" '
     (reduce inputs as $word ({}; .[$word] = true)) as $named
     | {uses: [(if $named.configmap then "configmap" else empty end), ($table[0] | to_entries[] | select($named[.key]).value | if .alias then $table[0][.alias] else . end
-              | (.feature // if .directive then "directives" else empty end), (.with // empty))] | unique}' | choose_features
+              | (.feature // if .directive then "directives" else empty end), (.with // empty))] | unique}' >"$BATS_FILE_TMPDIR/uses"
+  (source "$bin/settings" && source "$bin/lib/annotations/features.bash" && choose_features "$BATS_FILE_TMPDIR/uses")
 }
 
 # Ends what the test has started, and shows the logs if it failed.

@@ -243,19 +243,19 @@ serves_no_hash() {
   start_api rules
   start_controller
   wait_for 15 served fruit.example /apple apple-
-  ln -s /dev/full "$STATE_DIR/live/model.json.new" # the disk is full when apply is nearly done
+  ln -s /dev/full "$STATE_DIR/scratch/apply/model.json" # the disk is full when apply is nearly done
   cluster_is rules '.ingresses.items[0].spec.rules[0].host = "short.example"'
   wait_for 15 logged 'this pass failed in apply'
   cluster_is rules
-  rm "$STATE_DIR/live/model.json.new"
+  rm "$STATE_DIR/scratch/apply/model.json"
   wait_for 15 served fruit.example /apple apple-
   loop=$(pgrep -P "$controller" -f bin/loop)
-  ln -s /dev/full "$STATE_DIR/live/model.json.new"
+  ln -s /dev/full "$STATE_DIR/scratch/apply/model.json"
   cluster_is rules '.ingresses.items[0].spec.rules[0].host = "short.example"'
   wait_for 15 served short.example /apple apple-
   kill -KILL "$loop"
   cluster_is rules
-  rm "$STATE_DIR/live/model.json.new"
+  rm "$STATE_DIR/scratch/apply/model.json"
   wait_for 15 served fruit.example /apple apple-
 }
 

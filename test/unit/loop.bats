@@ -44,7 +44,7 @@ teardown() { common_teardown; }
     assert_contains $'\n'"$stderr" $'\n'"$step:"$'\n'
     [[ $stderr =~ \[#\]\ ${step}[^$'\n']*\ \([0-9]+\ ms\) ]] || { echo "$step" && false; }
   done
-  for command in 'jq [^(]*route.jq' 'nginx -e stderr -t -q -c \$STATE_DIR/live/nginx.conf.new' 'mv -T \$STATE_DIR/live/nginx.conf.new \$STATE_DIR/live/nginx.conf' 'kill -HUP [0-9]+'; do
+  for command in 'jq [^(]*route.jq' 'nginx -e stderr -t -c \$STATE_DIR/live/nginx.conf.new' 'mv -T \$STATE_DIR/live/nginx.conf.new \$STATE_DIR/live/nginx.conf' 'kill -HUP [0-9]+'; do
     grep -Eq "^\[#\] .*$command.* \([0-9]+ ms\)" <<<"$stderr" || { echo "$command" && false; }
   done
   served new.example /apple apple-

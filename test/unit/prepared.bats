@@ -31,7 +31,7 @@ run_program() ( # [FILE] <INPUT
 )
 
 waits() {
-  [[ -s $waiting/program.waits ]] && pgrep -f "^jq .*$dir/program.jq.*program.in" >/dev/null
+  [[ $(<"$waiting/program.state") == waits ]] && pgrep -f "^jq .*$dir/program.jq.*program.in" >/dev/null
 }
 
 @test "what waits prints what jq prints, however much that is, and then waits again" {
@@ -42,7 +42,7 @@ waits() {
   for _ in 1 2; do
     run_program <"$dir/input" | cmp - "$dir/expected"
     ! waits || false
-    assert_equal 0 "$(<"$waiting/program.status")" # it was the one that waited
+    assert_equal used "$(<"$waiting/program.state")" # it was the one that waited
     prepare_again
   done
 }
@@ -89,7 +89,7 @@ waits() {
   source "$bin/loop"
   prepare_program
   pkill -KILL -f "^jq .*$dir/program.jq.*program.in"
-  wait_for 5 test -e "$waiting/program.status"
+  wait_for 5 eval 'read -t 0 <&"${statuses[program]}"'
   assert_equal '0 ["a"]' "$(run_program </dev/null | paste -sd ' ')"
   prepare_again
   (sleep 0.3 && pkill -KILL -f "^jq .*$dir/program.jq.*program.in") &
@@ -108,11 +108,11 @@ waits() {
   done
   prepare_steps
   for name in first second; do run_jq -n -c -f "$dir/$name.jq" </dev/null >"$dir/used"; done
-  rm "$waiting/first.waits"
-  ln -s /dev/full "$waiting/first.waits"
+  rm "$waiting/first.state"
+  ln -s /dev/full "$waiting/first.state"
   prepare_steps
-  rm "$waiting/first.waits"
-  : >"$waiting/first.waits"
+  rm "$waiting/first.state"
+  : >"$waiting/first.state"
   use_both &
   wait_for 10 has_ended "$!"
   assert_equal $'[7]\n[7]' "$(<"$dir/used")"

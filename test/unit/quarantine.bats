@@ -179,7 +179,7 @@ many_guilty='. + reduce range(5) as $i (.; adding("demo"; "guilty-\($i)"; "2027"
 }
 
 @test "an Ingress that is left out already is not tested again, nor taken for live because it is in the live snapshot" {
-  nginx_fails_for guilty.example 'echo tested >>"$0.log"; echo "nginx: [emerg] no" >&2; exit 1'
+  nginx_fails_for guilty.example 'echo tested >>"$0.log"; printf "nginx: [emerg] no\nnginx: configuration file x test failed\n" >&2; exit 1'
   snapshot rules "$functions"'adding("demo"; "guilty"; "2020"; ["guilty.example"] | rules)' >"$dir/snapshot"
   "$bin/quarantine" <"$dir/snapshot" >"$dir/quarantine"
   (($(wc -l <"$dir/path/nginx.log") > 0))

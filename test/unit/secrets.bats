@@ -213,7 +213,7 @@ ROWS
   touch "$STATE_DIR/keys/unfinished" # openssl was killed
   assert_equal all "$(looked 6)"
   rm "$STATE_DIR/keys/unfinished"
-  echo '"custom-headers":"' >"$dir/lists-read/wanted-secrets"
+  echo ConfigMaps >"$dir/lists-read/wanted-secrets"
   assert_equal changed "$(looked 6)"
   : >"$dir/lists-read/wanted-secrets"
   echo 0 >"$STATE_DIR/run/secrets-watch" # one that has ended
@@ -413,7 +413,7 @@ has_failed_since() { # TIMES
   start_controller CLIENT_HEADER_TIMEOUT=1
   wait_for 15 has_keys 1
   wait_for 15 nothing_to_prune
-  ln -s /dev/full "$STATE_DIR/live/model.json.new"
+  ln -sf /dev/full "$STATE_DIR/scratch/apply/model.json"
   before=$(echo "$STATE_DIR"/keys/*-*.pem)
   edition=$(<"$STATE_DIR/keys/edition")
   add_pair demo/one a.example
@@ -423,7 +423,7 @@ has_failed_since() { # TIMES
   reads=$(grep -c 'GET /api/v1/secrets' "$dir/api.access")
   wait_for 20 was_read_since "$((reads + 4))" # time enough to prune
   assert_equal "$edition" "$(<"$STATE_DIR/keys/edition")"
-  rm "$STATE_DIR/live/model.json.new"
+  rm "$STATE_DIR/scratch/apply/model.json"
   wait_for 20 has_keys 1
   refute_contains "$before" "$(echo "$STATE_DIR"/keys/*-*.pem)"
 }

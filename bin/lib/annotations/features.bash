@@ -6,9 +6,18 @@
 
 # Lets them load the features that the snapshot uses. (If one were missing, they would fail: what it protects is never
 # open.)
-choose_features() { # <SNAPSHOT
-  local uses
-  uses=$(sort -u <(grep -o '"uses":\["[^]]*')) # grep fails if there are none
+choose_features() { # SNAPSHOT
+  local uses='' text use
+  if read_short "$1"; then
+    while [[ $text =~ '"uses":["'[^]]* ]]; do
+      use=${BASH_REMATCH[0]}
+      text=${text#*"$use"}
+      [[ $'\n'$uses == *$'\n'"$use"$'\n'* ]] || uses+=$use$'\n'
+    done
+    uses=${uses%$'\n'}
+  else
+    uses=$(sort -u <(grep -o '"uses":\["[^]]*' "$1")) # grep fails if there are none
+  fi
   [[ ! -e $features_in_use/uses || $uses != "$(<"$features_in_use/uses")" ]] || return 0
   rm -f "$features_in_use/uses" # until all is written
   write_features "$uses"

@@ -12,8 +12,8 @@ if_inet6=/proc/net/if_inet6 # is there if the kernel has IPv6
 # that an old nginx does not know.) Sets in_place if the live file is the same already.
 receive() { # [MODEL | test]
   [[ ${1-} != test ]] || new=$live/nginx.conf.test
-  [[ -d $STATE_DIR/scratch/nginx ]] || mkdir -p "$STATE_DIR"/{live,admin,run,scratch/nginx}
-  cat >"$new" || die 1 "cannot write $new; is $STATE_DIR full?"
+  [[ -d $STATE_DIR/scratch/apply ]] || mkdir -p "$STATE_DIR"/{live,admin,run,scratch/{apply,nginx}}
+  copy >"$new" || die 1 "cannot write $new; is $STATE_DIR full?"
   [[ -s $new ]] || die 1 'there is no configuration on standard input, so the live one stays'
   leave_out_what_is_not_here "$new"
   [[ -e $live/nginx.conf ]] || : >"$live/nginx.conf"
@@ -66,25 +66,23 @@ sockets_of() { # PID
 }
 
 # Runs nginx's test within bounds, since tenants wrote what it reads. Sets said to what it says, and test_took
-# to its seconds. (A configuration for 5,000 hosts takes nginx 1.22 and 1.30 0.6 s, and 400 MiB of address space. `wait`
-# does not always know the status, see findings/bash-wait-loses-a-short-process.sh: so it is the last line that comes.)
+# to its seconds. (A configuration for 5,000 hosts takes nginx 1.22 and 1.30 0.6 s, and 400 MiB of address space.) Its
+# last words are its status: `wait` does not always know that, see findings/bash-wait-loses-a-short-process.sh. If it
+# has none, as it was killed, it is run once more, by a shell that tells its status.
 within_bounds() { # COMMAND...
-  local now began output late='' status=0 began_at=${EPOCHREALTIME/./}
+  local now began output late='' status began_at=${EPOCHREALTIME/./}
   take_time
-  began=$now said=''
-  exec {output}< <(
-    # This fails where there are narrower bounds already.
-    ulimit -S -c 0 -t "$test_cpu_seconds" -v "${half_of_memory:-$(find_half_of_memory)}" 2>/dev/null || true
-    { "$@" 2>&1 || status=$?; } 2>/dev/null # bash would say if a signal has ended it
-    printf '\n%s' "$status"
-  )
-  if ! read_to_end "$output" "$test_seconds"; then
-    late="nginx's test took longer than $test_seconds s" said=$'\n137'
-    end_test "$!" 2>/dev/null || true # it may just have ended
-  fi
-  exec {output}<&-
-  status=${said##*$'\n'} said=${said%$'\n'*}
-  [[ $status == [0-9]* ]] || status=137 said='' # the shell around it was killed
+  began=$now
+  run_in_time exec "$@"
+  case ${said%$'\n'} in
+    *' test is successful') status=0 ;;
+    *' test failed') status=1 ;;
+    *)
+      [[ -n $late ]] || run_in_time tell_status_of "$@"
+      status=${said##*$'\n'} said=${said%$'\n'*}
+      [[ $status == [0-9]* ]] || status=137 said='' # the shell around it was killed
+      ;;
+  esac
   said=${said%$'\n'}
   case $status in
     0 | 1) ;;
@@ -98,10 +96,29 @@ within_bounds() { # COMMAND...
   return "$status"
 }
 
-# The shell around it, and it.
-end_test() { # PID
-  local children
-  read -ra children <"/proc/$1/task/$1/children"
+# Sets said, and late if it took too long.
+run_in_time() { # COMMAND...
+  exec {output}< <(
+    # This fails where there are narrower bounds already.
+    ulimit -S -c 0 -t "$test_cpu_seconds" -v "${half_of_memory:-$(find_half_of_memory)}" 2>/dev/null || true
+    "$@" 2>&1
+  )
+  if ! read_to_end "$output" "$test_seconds"; then
+    late="nginx's test took longer than $test_seconds s" said=$'\n137'
+    end_with_children "$!" 2>/dev/null || true # it may just have ended
+  fi
+  exec {output}<&-
+}
+
+tell_status_of() { # COMMAND...
+  local status=0
+  { "$@" 2>&1 || status=$?; } 2>/dev/null # bash would say if a signal has ended it
+  printf '\n%s' "$status"
+}
+
+end_with_children() { # PID
+  local children=()
+  read -ra children <"/proc/$1/task/$1/children" || true # it has no line end
   kill -KILL "$1" "${children[@]}"
 }
 
@@ -143,16 +160,21 @@ leave_out_what_is_not_here() { # NGINX_CONF
   leave_out keepalive_min_timeout 1.27.4 'reloads may lose requests of keep-alive clients'
   leave_out ssl_certificate_cache 1.27.4 'TLS handshakes take a little longer'
   leave_out http2 1.25.1 'there is no HTTP/2, and so no gRPC'
-  if is_older "$version" 1.29.6 && grep -q '^ *sticky ' "$1"; then
+  if is_older "$version" 1.29.6 && has_directive sticky "$1"; then
     leave_out sticky 1.29.6 'affinity-mode persistent is like balanced'
     edits+=(-e 's/^\( *server .*\) route=[^;]*;/\1;/')
   fi
-  if is_older "$version" 1.29.3 && grep -q '^ *add_header_inherit ' "$1"; then
+  if is_older "$version" 1.29.3 && has_directive add_header_inherit "$1"; then
     leave_out add_header_inherit 1.29.3 'with auth-url, all requests take a little longer'
     edits+=(-e 's/^ *# before nginx 1[.]29[.]3: /  /')
   fi
-  if is_older "$version" 1.25.5 && grep -q '^ *pass ' "$1"; then use_proxy_protocol_within; fi
+  if is_older "$version" 1.25.5 && has_directive pass "$1"; then use_proxy_protocol_within; fi
   ((${#edits[@]} == 0)) || sed -i "${edits[@]}" "$1"
+}
+
+has_directive() { # NAME NGINX_CONF
+  local text line=$'\n *'"$1 "
+  if read_short "$2"; then [[ $text =~ $line ]]; else grep -q "^ *$1 " "$2"; fi
 }
 
 # Before `pass` (stream-blocks.jq), a connection within nginx can say in the PROXY protocol only whose it is.

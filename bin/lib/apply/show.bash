@@ -2,11 +2,15 @@
 #
 # shellcheck shell=bash disable=SC2154 # live is where the caller's live files are, new what apply has received
 
-diff_lines=200 # the longest diff to print, and the most problems that are named
+next_live=$STATE_DIR/scratch/apply # where files are written that are put in place at the end, all at once:
+to_place=()
+diff_lines=200  # the longest diff to print, and the most problems that are named
+kept_lines=2000 # the longest diff to keep, for the page
 
-# Prints, a line each: what changed from the live model to this one, its numbers, and the problems that came and went.
+# Sets changes, a line each: what changed from the live model to this one, its numbers, and the problems that came and
+# went.
 compare_models() { # MODEL
-  run_jq -r -f "$bin/lib/apply/changes.jq" --argjson most "$diff_lines" "$live/model.json" "$1"
+  run_jq_into changes -r -f "$bin/lib/apply/changes.jq" --argjson most "$diff_lines" "$live/model.json" "$1"
 }
 
 # Without the line in which every two configurations differ: the hash.
@@ -15,15 +19,18 @@ show_diff() {
   if [[ -z ${NO_COLOR-} && (-t 1 || -n ${CLICOLOR_FORCE-}) ]]; then color=always; fi
   diff -u -I config-hash --color="$color" --label live --label new \
     "$live/nginx.conf.old" "$live/nginx.conf" | show_first_lines ||
-    ((PIPESTATUS[0] == 1)) # which means that there are differences
+    ((PIPESTATUS[0] == 1)) || return # 1 means that there are differences
+  to_place+=(diff)
 }
 
 show_first_lines() {
-  local lines more=0
-  mapfile -n "$diff_lines" lines
-  printf '%s' "${lines[@]}"
-  ((${#lines[@]} < diff_lines)) || more=$(wc -l)
-  ((more == 0)) || printf '... and %d lines more\n' "$more"
+  local lines more
+  mapfile -n "$kept_lines" lines
+  printf '%s' "${lines[@]}" >"$next_live/diff"
+  printf '%s' "${lines[@]:0:diff_lines}"
+  more=$((${#lines[@]} - diff_lines))
+  ((${#lines[@]} < kept_lines)) || more=$((more + $(wc -l)))
+  ((more <= 0)) || printf '... and %d lines more\n' "$more"
 }
 
 # Shows what has changed, if it was put in place; and what compare_models says of the MODEL: "changed" goes before the
@@ -32,7 +39,7 @@ show() { # [MODEL]
   local changes='' word text problems=() numbers='' is_new='' number='' status=0
   [[ -e $new ]] || is_new=yes
   if (($# > 0)) && ! has_number; then is_new=yes; fi # perhaps process 1 made it live, which has no snapshot
-  if (($# > 0)); then changes=$(compare_models "$1") || { status=1 changes=''; }; fi
+  if (($# > 0)); then compare_models "$1" || status=1; fi
   while read -r word text; do
     case $word in
       changed)
@@ -47,6 +54,7 @@ show() { # [MODEL]
   [[ -z $is_new ]] || show_diff || log 'the diff cannot be shown'
   log "${problems[@]}"
   if (($# > 0 && status == 0)); then keep_model "$1" "$numbers"; fi
+  ((${#to_place[@]} == 0)) || mv -t "$live" "${to_place[@]/#/"$next_live/"}"
   return "$status"
 }
 
@@ -62,12 +70,12 @@ has_number() {
 note_change() { # NUMBER CAUSE
   local hash
   read -r _ _ hash _ <"$live/nginx.conf"
-  printf 'number %s\nhash %s\ntime %(%s)T\ncause %s\n' "$1" "$hash" -1 "$2" >"$live/change.new"
-  mv -T "$live/change.new" "$live/change"
+  printf 'number %s\nhash %s\ntime %(%s)T\ncause %s\n' "$1" "$hash" -1 "$2" >"$next_live/change"
+  to_place+=(change)
 }
 
 keep_model() { # MODEL NUMBERS
-  printf '%s' "$2" >"$live/numbers"
-  cp "$1" "$live/model.json.new"
-  mv -T "$live/model.json.new" "$live/model.json"
+  printf '%s' "$2" >"$next_live/numbers"
+  copy <"$1" >"$next_live/model.json"
+  to_place+=(numbers model.json)
 }

@@ -80,7 +80,6 @@ within_cidrs() { # COMMAND NAME [ARGUMENT...]
 # new/NAME is a list that was just read, without its beginning up to `"items":[`: an empty one is `]}`. last/NAME is the
 # one that was summarised last, last/NAME.summary its summary, and error/NAME what was complained of.
 use_folder() { # [FOLDER]
-  umask 077    # what is read is for those who may read the cluster
   if [[ -n ${1-} ]]; then
     folder=$1
     use_proxy=yes # see lib/api.bash; without it, kubectl asks
@@ -88,7 +87,10 @@ use_folder() { # [FOLDER]
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
   fi
-  [[ -d $folder/error ]] || mkdir -p "$folder"/{new,last,error}
+  if [[ ! -d $folder/error ]]; then
+    mkdir -p "$folder"/{new,last,error}
+    chmod 700 "$folder" # what is read is for those who may read the cluster
+  fi
   summaries=(${CONFIGMAP:+configmap.summary} "${in_order[@]/%/.summary}" {secrets,outside}.summary ${has_streams:+ports.summary})
   summaries=("${summaries[@]/#/$folder/last/}")
   define_arguments
@@ -96,12 +98,18 @@ use_folder() { # [FOLDER]
 }
 
 # Moves a list and its summary to last/. A list there counts as summarised, so its summary moves first: fetch may be
-# killed between the two. (What was noted of the IngressClasses counts from here on, too.)
+# killed between the two. (What was noted of the IngressClasses counts from here on, too. Others than fetch read the
+# summary of the Ingresses only.)
 keep() { # NAME
-  local files=("$1.summary" "$1")
+  local files=("$1.summary" "$1") text items
   if [[ $1 == ingresses ]]; then
     note_wanted_secrets
     [[ ${state[ingressclasses]} == same ]] || files+=(ingressclasses)
+  elif read_short "$folder/new/$1" && items=$text && read_short "$folder/new/$1.summary"; then
+    : >"$folder/last/$1"
+    printf '%s' "$text" >"$folder/last/$1.summary"
+    printf '%s' "$items" >"$folder/last/$1"
+    return
   fi
   (cd "$folder/new" && exec mv -t ../last "${files[@]}")
 }

@@ -1,8 +1,8 @@
 # transport - how all lists are read at the same time, within READ_SECONDS, and the short ones by a single process
 #
-# One process reads, and another bounds its time: in_time. The lists of a small cluster are short: to read one costs
-# less than to start anything. Of a longer list, only the beginning is read there; a `cat` in the background reads the
-# rest.
+# One process reads, and another bounds its time: in_time. (In the loop, one that stays does that: see quiet.bash.) The
+# lists of a small cluster are short: to read one costs less than to start anything. Of a longer list, only the
+# beginning is read there; a `cat` in the background reads the rest.
 #
 # lists, kinds, empty_lists, state and folder are of lists.bash
 # shellcheck shell=bash disable=SC2154,SC2034
@@ -12,18 +12,16 @@ waiting_for='' failed=()
 
 # --- one process bounds the time
 
-# Runs COMMAND in a process of its own. It prints "NAME same" or "NAME new", which becomes state[NAME]. Ends the program
-# unless there is a word about each list: COMMAND has said why.
+# Runs COMMAND, which prints "NAME same" or "NAME new": that becomes state[NAME]. Ends the program unless there is a
+# word about each list: COMMAND has said why.
 in_time() { # COMMAND
-  local from said before='' name word
+  local said='' before='' name word
   state=()
-  exec {from}< <(tell_when_over "$1")
-  if ! read_to_end "$from" "$((READ_SECONDS + 1))"; then
-    before=$said
-    kill "$!" 2>/dev/null || true                    # it may have just ended
-    read_to_end "$from" 2 || kill -KILL "$!" || true # it says what has failed, unless it is frozen
+  if [[ -n ${guard-} ]] && kill -0 "$guard" 2>/dev/null; then
+    run_guarded "$1"
+  else
+    run_beside_this "$1"
   fi
-  exec {from}<&-
   while read -r name word; do
     state[${name:-none}]=$word
     [[ $word != hangs ]] || tell_hanging "$name"
@@ -31,6 +29,30 @@ in_time() { # COMMAND
   [[ -v state[over] ]] ||
     die 1 'cannot read the lists: the process that reads them has ended; is there not enough memory?'
   for name in "${!lists[@]}"; do [[ -v state[$name] ]] || exit 1; done
+}
+
+# The guard ends a proxy that hangs; then kubectl is asked, which has a bound of its own. (If COMMAND fails, the pass
+# ends here.)
+run_guarded() { # COMMAND
+  local is_timed=yes
+  trap 'echo ends >&"$reading"' EXIT
+  echo begins >&"$reading"
+  "$1" >"$folder/words"
+  echo ends >&"$reading"
+  trap - EXIT
+  said=$(<"$folder/words")$'\nover'
+}
+
+# In a process of its own.
+run_beside_this() { # COMMAND
+  local from
+  exec {from}< <(tell_when_over "$1")
+  if ! read_to_end "$from" "$((READ_SECONDS + 1))"; then
+    before=$said
+    kill "$!" 2>/dev/null || true                    # it may have just ended
+    read_to_end "$from" 2 || kill -KILL "$!" || true # it says what has failed, unless it is frozen
+  fi
+  exec {from}<&-
 }
 
 tell_hanging() { # NAME

@@ -38,12 +38,11 @@ compare() { # NAME
 #   {"metadata":{...},"spec":{...}},{"metadata":{...  =>  two lines
 # The API server writes compact JSON. Within a value, a quote is always \": so no value can contain this border. And no
 # object of these kinds has a list of objects that begin with "metadata". Fails unless the end of the list is there:
-# on the last line, unless it ends with ]}, "Q 1" ends sed with status 1.
+# on the last line, unless it ends with ]}, sed says so, and "Q 1" ends it with status 1. (It takes the place of the
+# shell of the pipeline that calls this.)
 split_items() { # NAME
   local border='s/},{"metadata":{/}\n{"metadata":{/g' end='$ s/]}$//'
+  local cut='s/.*/the list is cut: its end is missing/w /dev/stderr'
   [[ -s $folder/new/$1 ]] || fail 'the list is cut: its items are missing'
-  sed -e '$ { /]}$/! Q 1' -e '}' -e "$border" -e "$end" -e '/^$/d' "$folder/new/$1" || {
-    (($? == 1)) && fail 'the list is cut: its end is missing'
-    exit 1 # sed could not write: what reads this has ended, and has said why
-  }
+  exec sed -e '$ { /]}$/! {' -e "$cut" -e 'Q 1' -e '} }' -e "$border" -e "$end" -e '/^$/d' "$folder/new/$1"
 }

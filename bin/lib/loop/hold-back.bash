@@ -36,14 +36,15 @@ let_additions_wait() {
 
 # Whether all that is new are ready pods of EndpointSlices, each of which keeps two or more.
 only_adds_pods() {
-  local line old=() new=() i
-  while IFS= read -r line; do
+  local line differing old=() new=() i
+  find_differing "$live/snapshot" "$next/snapshot"
+  for line in "${differing[@]}"; do
     case $line in
       '< {"slice":'*) old+=("${line:2}") ;;
       '> {"slice":'*) new+=("${line:2}") ;;
-      [\<\>]*) return 1 ;;
+      *) return 1 ;;
     esac
-  done < <(diff "$live/snapshot" "$next/snapshot")
+  done
   ((${#old[@]} == ${#new[@]} && ${#new[@]} > 0)) || return
   for i in "${!new[@]}"; do adds_pods "${old[i]}" "${new[i]}" || return; done
 }
@@ -97,6 +98,6 @@ count_reload() {
 charge_for_reload() {
   [[ -e $next/charged ]] || ln "$live/snapshot" "$next/charged" || return 0 # the disk is full
   : >>"$next/accounts" || return 0
-  # If it fails, it says why.
-  if step charge "$next/accounts" "$now" "$next/charged" "$live/snapshot"; then take_accounts; fi
+  # If it fails, it says why. (The loop itself calls it: so here it has a shell of its own.)
+  if (step charge "$next/accounts" "$now" "$next/charged" "$live/snapshot"); then take_accounts; fi
 }

@@ -34,7 +34,7 @@ before_route() {
   let_additions_wait
   hold_back_the_restless
   : >"$next/held" # the pass has not ended here, which nothing_is_new wants to know
-  choose_features <"$next/snapshot"
+  choose_features "$next/snapshot"
 }
 
 after_pass() {
@@ -52,19 +52,19 @@ after_pass() {
 
 # --- steps
 
-# Runs the function NAME of the program of that name (hold_back is in hold-back), in a shell of its own, which its
-# variables and its `exit` do not leave. The file "step" names the step that runs, for tell_failure.
-step() ( # NAME [ARGUMENT...]
-  program=${1/_/-} # in each line of its log
+# Runs the function NAME of the program of that name (hold_back is in hold-back). Its variables and its `exit` are those
+# of the pass, which has a shell of its own. The file "step" names the step that runs, for tell_failure; program is in
+# each line of its log.
+step() { # NAME [ARGUMENT...]
+  local program=${1/_/-} began=${EPOCHREALTIME/./} status
   echo "$program" >"$next/step"
   ulimit -S -t "$step_cpu_seconds"
   [[ -z ${TRACE-} ]] || printf '%s:\n' "$program" >&"$trace_to"
-  began=${EPOCHREALTIME/./}
   cmd "$@"
-  status=$? # where `set -e` does not count, as in `if step ...`
+  status=$? # where `set -e` does not count, as in `if (step ...)`
   took "$program" "$began"
-  exit "$status"
-)
+  return "$status"
+}
 
 # --- the start
 
@@ -203,6 +203,7 @@ tell_failure() {
   [[ $step != fetch ]] || back_off=0
   rest=$back_off
   said=$(<"$next/log")
+  [[ $status != 152 ]] || said+="$step took more than $step_cpu_seconds s of CPU time"
   said=${said:-$step failed without a message; is $STATE_DIR full?}
   is_new_failure pass "$said" || return 0
   printf '%s\n' "$said" >&2

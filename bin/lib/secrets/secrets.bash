@@ -11,11 +11,22 @@
 keys=$STATE_DIR/keys look_seconds=5 times_as_long=6 # as the CPU time of the last look
 seconds_if_heard=60 how=''
 
-# A new summary of the Ingresses may name other Secrets or ConfigMaps. The file is empty if none of them names one.
+# A new summary of the Ingresses may name other Secrets or ConfigMaps. The file says whether there are any of each kind.
 note_wanted_secrets() {
+  local kinds=''
   : >"$folder/listed"
-  grep -oE "$names_secret|$names_config_map" "$folder/new/ingresses.summary" >"$folder/wanted-secrets" ||
-    (($? == 1)) || summarise_again # 1 means that there is none
+  ! some_ingress_names "$names_secret" || kinds=Secrets
+  ! some_ingress_names "$names_config_map" || kinds+=ConfigMaps
+  printf '%s' "$kinds" >"$folder/wanted-secrets" || summarise_again
+}
+
+some_ingress_names() { # EXPRESSION
+  local text
+  if read_short "$folder/new/ingresses.summary"; then
+    [[ $text =~ $1 ]]
+  else
+    grep -qE "$1" "$folder/new/ingresses.summary"
+  fi
 }
 
 # The disk is full. If the Ingresses become again what they were, they have to be summarised all the same: so they do
@@ -91,12 +102,12 @@ look_at_all_is_due() {
 
 # Nothing rings for a ConfigMap. And a look that was killed has left something unread.
 something_is_to_be_asked() {
-  local changes=("$keys"/changed/*_*) looked=0 wanted=''
+  local changes=("$keys"/changed/*_*) looked=0 kinds=''
   [[ ! -e ${changes[0]} && ! -e $folder/look-again ]] || return 0
   [[ -z $names_are_new || $unread == 0 ]] || return 0
-  { read -r looked <"$folder/looked-by-name"; } 2>/dev/null || true          # nobody has looked yet
-  { mapfile -d '' -t wanted <"$folder/wanted-secrets"; } 2>/dev/null || true # there is only DEFAULT_TLS_SECRET
-  ((unread > 0)) || [[ ${wanted[0]-} =~ $names_config_map ]] || return
+  { read -r looked <"$folder/looked-by-name"; } 2>/dev/null || true # nobody has looked yet
+  { read -r kinds <"$folder/wanted-secrets"; } 2>/dev/null || true  # there is only DEFAULT_TLS_SECRET
+  ((unread > 0)) || [[ $kinds == *ConfigMaps* ]] || return
   ((now - looked >= look_seconds))
 }
 

@@ -3,7 +3,8 @@
 # input: the model that route.jq describes
 # args:  $port: where it listens for HTTP
 #
-# What annotations ask for is not here: a path of an Ingress that has some is closed.
+# What annotations ask for is not here: a path of an Ingress that has some is closed. What a ConfigMap says
+# is not here either: with one, there is no configuration.
 
 # input: text / output: it between quotes in which HAProxy replaces nothing
 def in_quotes: "'" + gsub("'"; "'\\''") + "'";
@@ -30,7 +31,9 @@ def target:
   else "nobody"
   end;
 
-"global",
+# What a ConfigMap says may protect every host: without it, nothing is served.
+if .configured then error("a ConfigMap has settings, which are not available here: unset CONFIGMAP") else . end
+| "global",
 "  maxconn 4096",
 "defaults",
 "  mode http",
@@ -39,6 +42,7 @@ def target:
 "  timeout server 300s",
 "frontend http",
 "  bind :\($port)",
+"  http-after-response set-header Server haproxy",
 # HAProxy compares paths as they came: what could be read as another one is refused
 "  http-request deny deny_status 400 if { path -m reg '//|%|/[.][.]?(/|$)' }",
 "  http-request set-var(txn.host) req.hdr(host),field(1,:),lower",

@@ -104,8 +104,9 @@ build_pause() { # FOLDER
   make_image_archive "$1" pause "$PAUSE_IMAGE"
 }
 
+# (A compiler lives for seconds: with more room before it collects garbage, it takes a sixth less of CPU.)
 go_build() { # MODULE FOLDER LINKER_FLAGS PACKAGE...
-  (cd "$HERE/$1" && CGO_ENABLED=0 GOWORK=off go build -v -mod=readonly -trimpath -ldflags "-s -w $3" -o "$2/" "${@:4}")
+  (cd "$HERE/$1" && GOGC=400 GOMEMLIMIT=2GiB CGO_ENABLED=0 GOWORK=off go build -v -mod=readonly -trimpath -ldflags "-s -w $3" -o "$2/" "${@:4}")
 }
 
 # Kubernetes learns its own version at link time only.

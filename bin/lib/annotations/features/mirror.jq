@@ -97,7 +97,9 @@ def mirror_location:
 #         headers.conf.template.)
 def host_lines:
   map_lines("$uri"; "$copied_host"; "volatile;", (unique[] | "nginx-copies/\(.number) \(.host | in_quotes);")),
+  map_lines("$upstream_vhost"; "$own_host"; "\"\" $request_host;", "default $upstream_vhost;"),
   map_lines("$copied_host"; "$pod_host"; "volatile;", "\"\" $own_host;", "default $copied_host;"),
+  map_lines("$http_upgrade"; "$own_upgrade"; "~*h2c \"\";", "default $http_upgrade;"),
   map_lines("$copied_host"; "$upgrade"; "volatile;", "\"\" $own_upgrade;"),
   "";
 

@@ -45,9 +45,12 @@ def told_diff:
   | if . == [] and $lines != [] then [$lines[].line | .of // .service // (.configmap | values | "ConfigMap \(.)") // empty | "~ \(.): other values"] | unique else . end
   | .[:200];
 
-# input: the diff of two nginx.conf / output: [line that may be shown]
+# input: the diff of two nginx.conf, perhaps with colours / output: [line that may be shown]; of what is the same, only
+#        what stands next to a difference
 def nginx_diff:
-  split("\n")[2:]
+  ["", (split("\n")[2:][] | gsub("\u001b\\[[0-9;]*m"; "")), ""] as $lines
+  | [ range(1; $lines | length - 1) as $i
+      | $lines[$i] | select(startswith("@@") or any($lines[$i - 1:$i + 2][]; test("\\A[-+]"))) ]
   | map(if startswith("@@") then . elif . == "" then empty else .[:1] + (.[1:] | shown_line) end)
   | .[:300];
 

@@ -6,7 +6,8 @@
 # next, live and made_frame are the loop's, took_lines is of durations.bash
 # shellcheck shell=bash disable=SC2154
 
-kept_changes=$STATE_DIR/changes most_changes=30 most_bytes=$((16 * 1024 * 1024)) recorded='' finishing='' page=$STATE_DIR/admin/page
+kept_changes=$STATE_DIR/changes most_changes=30 most_bytes=$((16 * 1024 * 1024)) recorded='' finishing=''
+page=$STATE_DIR/admin/page drawn=$next/page
 
 # `apply` has given the live configuration its number.
 record_change() {
@@ -22,12 +23,10 @@ record_change() {
   fi
 }
 
-# (The folder is private: annotations have values that may be secret.)
+# Links all that is live, which one process does. (The folder is private: annotations have values that may be secret.)
 keep_change() { # FOLDER
-  local files=("$live"/{change,snapshot,model.json,nginx.conf})
-  [[ -d $kept_changes ]] || (umask 077 && mkdir "$kept_changes")
-  [[ ! -e $live/nginx.conf.old ]] || files+=("$live/nginx.conf.old")
-  mkdir "$1" && ln -t "$1" "${files[@]}" || return
+  [[ -d $kept_changes ]] || mkdir -m 700 "$kept_changes"
+  cp -rlT "$live" "$1" || return
   [[ -e $1/nginx.conf.old ]] || : >"$1/nginx.conf.old" # it is the first
   printf '%s' "$took_lines" >"$1/took"
   [[ ! -s $next/quarantine ]] || cp "$next/quarantine" "$1" # which is written to
@@ -35,30 +34,36 @@ keep_change() { # FOLDER
 
 # Beside the next passes: what takes longer. What is not finished when the loop ends is finished after the next change.
 finish_changes() {
-  local folder previous='' numbers
-  renice -n 10 "$BASHPID" >/dev/null || true # if it can wait, no change waits for it
-  [[ -d $page ]] || mkdir -p "$page" || return 0
+  local folder previous='' numbers finished=() jq_to_run=patient_jq
+  [[ -d $page && -d $drawn ]] || mkdir -p "$page" "$drawn" || return 0
   remember_settings || return 0
   find_numbers
-  for folder in "${numbers[@]}"; do
-    [[ -e $kept_changes/$folder/settings.json ]] || finish_change "$kept_changes/$folder" "$previous"
-    previous=$kept_changes/$folder
+  for folder in "${numbers[@]/#/$kept_changes/}"; do
+    if [[ ! -s $folder/settings.json ]]; then
+      draw_for_page "$folder" "$previous"
+      finished+=("$folder")
+    fi
+    previous=$folder
   done
   remove_oldest
   list_for_page
+  mv -t "$page" "$drawn"/*.json # the list is the last one
+  for folder in "${finished[@]}"; do
+    [[ ! -d $folder ]] || name_too "$kept_changes/settings.json" "$folder/settings.json"
+  done
 }
+
+# If it can wait, no change waits for it.
+patient_jq() ( # ARGUMENT...
+  limit_memory
+  exec nice -n 10 jq "$@"
+)
 
 # Sets numbers, the oldest first: as the indices of an array are.
 find_numbers() {
   local folder is_there=()
   for folder in "$kept_changes"/[1-9]*; do is_there[${folder##*/}]=yes; done
   numbers=("${!is_there[@]}")
-}
-
-finish_change() { # FOLDER [FOLDER_BEFORE]
-  [[ -z $2 ]] || ln -T "$2/snapshot" "$1/snapshot.old"
-  write_for_page "$1"
-  ln -T "$kept_changes/settings.json" "$1/settings.json"
 }
 
 # --- for the page: what may be shown of each change, in a file of its own, and all of them in a list
@@ -68,26 +73,24 @@ prepare_page() {
   cp "$TEMPLATES_DIR/page.html" "$page/index.html" || log 'there is no page: TEMPLATES_DIR has no page.html'
 }
 
-write_for_page() { # FOLDER
-  local before=$1/snapshot.old line
-  [[ -e $before ]] || before=/dev/null
-  diff "$before" "$1/snapshot" >"$1/objects" || (($? == 1))
-  diff -U 1 -I config-hash "$1/nginx.conf.old" "$1/nginx.conf" >"$1/nginx" || (($? == 1))
+draw_for_page() { # FOLDER [FOLDER_BEFORE]
+  local differing line nginx=$1/diff
+  [[ -e $nginx ]] || nginx=/dev/null
+  find_differing "${2:-/dev/null}${2:+/snapshot}" "$1/snapshot"
+  printf '%s\n' "${differing[@]}" >"$drawn/objects"
   run_jq -c -f "$bin/lib/loop/changes/page.jq" --rawfile change "$1/change" --rawfile took "$1/took" \
-    --rawfile objects "$1/objects" --rawfile nginx "$1/nginx" "$1/model.json" >"$1/page" || return
-  { IFS= read -r line && printf '%s\n' "$line" >"$1/entry" && copy >"$page/new"; } <"$1/page" && mv -T "$page/new" "$page/${1##*/}.json"
-  rm "$1/objects" "$1/nginx" "$1/page"
+    --rawfile objects "$drawn/objects" --rawfile nginx "$nginx" "$1/model.json" >"$drawn/both" || return
+  { IFS= read -r line && printf '%s\n' "$line" >"$1/entry" && copy >"$drawn/${1##*/}.json"; } <"$drawn/both"
 }
 
 list_for_page() {
-  local number numbers entries=()
+  local number numbers line entries=()
   find_numbers
   for number in "${numbers[@]}"; do
-    [[ ! -s $kept_changes/$number/entry ]] || entries+=("$(<"$kept_changes/$number/entry")")
+    { IFS= read -r line <"$kept_changes/$number/entry"; } 2>/dev/null && entries+=("$line") || true # it has none
   done
   local IFS=,
-  printf '[%s]\n' "${entries[*]}" >"$page/new"
-  mv -T "$page/new" "$page/changes.json"
+  printf '[%s]\n' "${entries[*]}" >"$drawn/changes.json"
 }
 
 # What render reads beside the model. Templates of a user's own are kept whole; those of this version are everywhere.
@@ -101,14 +104,19 @@ remember_settings() {
   mv -T "$kept_changes/settings.new" "$kept_changes/settings.json" && echo "$$" >"$kept_changes/settings-of"
 }
 
+# (While nginx.conf is short, those that are kept cannot take too much.)
 remove_oldest() {
-  local numbers bytes lines
+  local numbers bytes lines text is_short=''
   find_numbers
+  ! read_short "$live/nginx.conf" "$((most_bytes / most_changes / 8))" || is_short=yes
   while ((${#numbers[@]} > 1)); do
-    mapfile -t lines < <(du -s -b -c "$kept_changes" "$page") # the total comes last
-    bytes=${lines[-1]%%[^0-9]*}
+    bytes=0
+    if [[ -z $is_short ]]; then
+      mapfile -t lines < <(du -s -b -c "$kept_changes" "$page") # the total comes last
+      bytes=${lines[-1]%%[^0-9]*}
+    fi
     ((${#numbers[@]} > most_changes || bytes > most_bytes)) || return 0
-    rm -rf "${kept_changes:?}/${numbers[0]}" "$page/${numbers[0]}.json"
+    rm -rf "${kept_changes:?}/${numbers[0]}" {"$page","$drawn"}"/${numbers[0]}.json"
     numbers=("${numbers[@]:1}")
   done
 }
