@@ -41,6 +41,16 @@ programs() {
   grep -vxF "$modules" "$dir/files" | grep -v /features/
 }
 
+# The same of programs that stand in a line of shell: writes what they include into a file each, NAME:LINE.
+programs_in_shell() {
+  local name line text
+  while IFS=: read -r name line text; do
+    name=$dir/${name//\//_}:$line
+    tr ';' '\n' <<<"${text#?}" | sed 's/^ *//' >"$name"
+    echo "$name"
+  done < <(grep -rnoE "'(include \"[^\"]+\"; ?)+" bin)
+}
+
 @test "a program includes also what its includes include, and after them" {
   lib=bin/lib dir=$BATS_TEST_TMPDIR
   written=$dir/features
@@ -49,6 +59,8 @@ programs() {
   mapfile -t programs < <(programs)
   assert_contains "${programs[*]}" bin/lib/route/route.jq
   assert_contains "${programs[*]}" templates/nginx.jq
+  mapfile -t -O "${#programs[@]}" programs < <(programs_in_shell)
+  assert_contains "${programs[*]}" "$dir/bin_settings:"
   assert_equal '' "$(what_is_missing "${programs[@]}")"
 }
 
