@@ -36,6 +36,7 @@ move_more() {
   wait_for 90 always_certificate "moving-$((moved % 2))" moving.example
 }
 
+# (ROUNDS=100: 300 changes.)
 @test "reloads for routes, certificates and pods lose no request and cut no WebSocket, whether clients are always busy, open a new connection for each request, or pause" {
   local name moved=0 dir=$BATS_TEST_TMPDIR
   create_ingress socket 'socket.example/*=backend:80'
@@ -47,7 +48,7 @@ move_more() {
   wait_for 15 always_status 200 socket.example /
   wait_for 60 always_status 200 shop.example /
   wait_for 15 always_certificate moving-0 moving.example
-  under_all_loads reload "$(lasting 5 100)" move_more
+  under_all_loads reload "${ROUNDS:-$(lasting 5 30)}" move_more
 }
 
 # The pods that stay.
