@@ -29,7 +29,8 @@ def without(is_refused; $why):
 #
 # It listens on the ports of TCP and UDP services, too: a connection there would lead to the next one, for ever.
 # On a node's own network, others may listen at a controller's address, too: so it is refused only in EndpointSlices
-# with a port where the controller listens. Addresses that can be spelled in several ways are few.
+# with a port where the controller listens. Some can be spelled in several
+# ways, and are brought to one before they are compared; most cannot, and to look at each would take time.
 def reachable:
   [.slices[][] | select(.of_controllers) | (.ready + .ending)[]? | one_spelling] as $of_controllers
   | ([.settings | .HTTP_PORT, .HTTPS_PORT, .ADMIN_PORT | tonumber]
